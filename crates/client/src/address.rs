@@ -11,24 +11,29 @@ use std::net::IpAddr;
 
 pub use network::{Network, NetworkError};
 pub use ranges::Range;
+use ranges::unwrapped;
 
 /// Which addresses a client may connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddressPolicy {
     /// Every address: for URLs that only an operator can set, such as those of the lab and of tests.
     Trusted,
-    /// Public addresses only, and what the exceptions allow: for URLs that others may set.
+    /// Public addresses only, as far as the exceptions say nothing else: for URLs that others may set.
     Public(Exceptions),
 }
 
-/// Addresses that are allowed although they are not public.
+/// Addresses that are allowed although they are not public, or refused although they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exceptions {
     /// Networks whose addresses are allowed, whatever they are for.
     pub networks: Vec<Network>,
-    /// Hosts, as written in the URL, that may have a loopback, private, shared or unique local
-    /// address. Metadata services, link-local and multicast addresses stay refused.
+    /// Hosts that may have a private, shared or unique local address, in the form of
+    /// [`Origin::host`](crate::Origin): `sis.district.test` or `fd00::1`. This machine, metadata
+    /// services, link-local and multicast addresses stay refused; they need an exception for a network.
     pub hosts: Vec<String>,
+    /// Networks whose addresses are refused, such as an organization's own public ones. This counts more
+    /// than the exceptions that allow.
+    pub refused: Vec<Network>,
 }
 
 impl Default for AddressPolicy {
@@ -46,7 +51,12 @@ impl AddressPolicy {
     pub fn check(&self, host: &str, address: IpAddr) -> Result<(), Range> {
         let Self::Public(exceptions) = self else { return Ok(()) };
         let address = address.to_canonical();
-        let Some(range) = Range::of(address) else { return Ok(()) };
+        let range = Range::of(address);
+        let inner = unwrapped(address);
+        if exceptions.refused.iter().any(|own| own.contains(address) || own.contains(inner)) {
+            return Err(range.unwrap_or(Range::Listed));
+        }
+        let Some(range) = range else { return Ok(()) };
         let is_named = || exceptions.hosts.iter().any(|known| known.eq_ignore_ascii_case(host));
         if exceptions.networks.iter().any(|network| network.contains(address))
             || (range.is_internal() && is_named())
@@ -78,7 +88,7 @@ mod tests {
     #[test]
     fn a_network_is_an_exception_for_every_host() {
         let networks = vec!["10.1.0.0/16".parse().unwrap(), "169.254.169.254/32".parse().unwrap()];
-        let policy = AddressPolicy::Public(Exceptions { networks, hosts: vec![] });
+        let policy = AddressPolicy::Public(Exceptions { networks, ..Exceptions::default() });
 
         assert_eq!(check(&policy, "a", "10.1.255.255"), Ok(()));
         assert_eq!(check(&policy, "a", "::ffff:10.1.0.1"), Ok(()));
@@ -90,14 +100,39 @@ mod tests {
     #[test]
     fn a_host_is_an_exception_for_internal_addresses_only() {
         let hosts = vec!["sis.district.test".into()];
-        let policy = AddressPolicy::Public(Exceptions { networks: vec![], hosts });
+        let policy = AddressPolicy::Public(Exceptions { hosts, ..Exceptions::default() });
 
-        for address in ["10.1.2.3", "127.0.0.1", "fd12::1", "100.64.0.1", "93.184.216.34"] {
+        for address in ["10.1.2.3", "fd12::1", "100.64.0.1", "93.184.216.34"] {
             assert_eq!(check(&policy, "SIS.district.test", address), Ok(()), "{address}");
         }
-        for address in ["169.254.169.254", "fe80::1", "224.0.0.1", "0.0.0.0", "100.100.100.200"] {
+        for address in [
+            "127.0.0.1",
+            "::1",
+            "169.254.169.254",
+            "fd00:c1::a9fe:a9fe",
+            "fe80::1",
+            "224.0.0.1",
+            "0.0.0.0",
+            "100.100.100.200",
+        ] {
             assert!(check(&policy, "sis.district.test", address).is_err(), "{address}");
         }
         assert_eq!(check(&policy, "other.district.test", "10.1.2.3"), Err(Range::Private));
+    }
+
+    #[test]
+    fn a_refused_network_counts_more_than_what_allows() {
+        let policy = AddressPolicy::Public(Exceptions {
+            networks: vec!["10.0.0.0/8".parse().unwrap()],
+            hosts: vec!["a".into()],
+            refused: vec!["10.9.0.0/16".parse().unwrap(), "93.184.216.0/24".parse().unwrap()],
+        });
+
+        assert_eq!(check(&policy, "a", "10.8.0.1"), Ok(()));
+        assert_eq!(check(&policy, "a", "10.9.0.1"), Err(Range::Private));
+        for address in ["93.184.216.34", "::ffff:93.184.216.34", "64:ff9b::93.184.216.34"] {
+            assert_eq!(check(&policy, "a", address), Err(Range::Listed), "{address}");
+        }
+        assert_eq!(check(&policy, "a", "93.184.217.34"), Ok(()));
     }
 }

@@ -1,4 +1,4 @@
-//! An answer: its head at once, its body as a whole or as it comes.
+//! An answer: its head as soon as it arrives, its body as a whole or as it comes.
 #![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
 use std::future::Future as _;
@@ -15,6 +15,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep};
 
 use crate::error::{Error, Phase, Tried};
+use crate::outgoing::Progress;
 use crate::places::Place;
 use crate::times::end_of;
 use crate::url::Url;
@@ -24,16 +25,15 @@ const DISCARD_MAX: usize = 64 << 10;
 /// The longest time for reading an unwanted body.
 const DISCARD_TIME: Duration = Duration::from_secs(1);
 
-/// An answer whose head has arrived.
-#[derive(Debug)]
+/// An answer whose head has arrived. Its `Debug` form shows no header and no query.
 pub struct Answer {
     head: Parts,
     url: Url,
     body: AnswerBody,
 }
 
-/// An answer with its whole body.
-#[derive(Debug, Clone)]
+/// An answer with its whole body. Its `Debug` form shows no header and nothing of the body.
+#[derive(Clone)]
 pub struct WholeAnswer {
     /// The status.
     pub status: StatusCode,
@@ -43,16 +43,19 @@ pub struct WholeAnswer {
     pub body: Bytes,
 }
 
-/// The body of an answer as it comes. The request counts as in progress until the body has been read
-/// to its end or is dropped; if it is dropped before its end, the server is told that nobody waits for
-/// the rest.
+/// The body of an answer as it comes. The request counts as in progress until this body has been read to
+/// its end or is dropped, and the request's own body has been sent. If it is dropped before its end, the
+/// server is told that nobody waits for the rest, and no more is sent. If it was read to its end, the
+/// request's body goes on as long as the connection takes it.
 pub struct AnswerBody {
     content: Incoming,
     limits: BodyLimits,
-    /// Rings when the next part is late; set while nothing is there to read.
+    /// Rings when the next part is late. It is set while there is nothing to read.
     alarm: Pin<Box<Sleep>>,
     is_set: bool,
-    place: Option<Place>,
+    /// The place of the request; `None` once this body has been read to its end.
+    place: Option<Arc<Place>>,
+    upload: Arc<Progress>,
 }
 
 /// The request of a body, and its time limits.
@@ -71,13 +74,18 @@ impl Answer {
     pub(crate) fn new(
         response: http::Response<Incoming>,
         limits: BodyLimits,
-        place: Place,
+        place: Arc<Place>,
+        upload: Arc<Progress>,
     ) -> Self {
         let (head, content) = response.into_parts();
         let place = (!content.is_end_stream()).then_some(place);
         let url = limits.tried.url.clone();
         let alarm = Box::pin(tokio::time::sleep(limits.gap));
-        Self { head, url, body: AnswerBody { content, limits, alarm, is_set: false, place } }
+        Self {
+            head,
+            url,
+            body: AnswerBody { content, limits, alarm, is_set: false, place, upload },
+        }
     }
 
     /// Returns the status.
@@ -127,9 +135,12 @@ impl Answer {
         http::Response::from_parts(self.head, self.body)
     }
 
-    /// Reads a short body to its end, so that its connection can be used again.
+    /// Reads a short body to its end, so that its connection can be used again. Ends the request's own
+    /// body if some of it is left.
     pub(crate) async fn discard(self) {
+        let upload = Arc::clone(&self.body.upload);
         _ = tokio::time::timeout(DISCARD_TIME, self.whole(DISCARD_MAX)).await;
+        upload.abandon();
     }
 }
 
@@ -209,6 +220,30 @@ impl Body for AnswerBody {
 
     fn size_hint(&self) -> SizeHint {
         self.content.size_hint()
+    }
+}
+
+impl Drop for AnswerBody {
+    fn drop(&mut self) {
+        if self.place.is_some() {
+            self.upload.abandon();
+        }
+    }
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Answer");
+        shown.field("status", &self.head.status).field("url", &self.url);
+        shown.field("length", &self.body.size_hint().exact()).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for WholeAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("WholeAnswer");
+        shown.field("status", &self.status).field("length", &self.body.len());
+        shown.finish_non_exhaustive()
     }
 }
 

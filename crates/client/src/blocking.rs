@@ -10,11 +10,20 @@ use crate::error::Error;
 use crate::request::Request;
 use crate::settings::Settings;
 
-/// A [`Client`] whose calls block the thread. It must not be used or dropped within a Tokio runtime.
+/// How often a call lets the tasks of the connections run before it sends its request: the first turn
+/// asks the system what has happened, and a closed HTTP/2 connection passes through two tasks.
+const TURNS: usize = 8;
+
+/// A [`Client`] whose calls block the thread. It must not be used within a Tokio runtime.
+///
+/// Its connections are served during calls only. So each call begins with what has happened to them
+/// since the last one, such as that a server has closed one. Dropping the client does not wait for work
+/// that is still under way.
 #[derive(Debug)]
 pub struct BlockingClient {
     client: Client,
-    runtime: Runtime,
+    /// There until the client is dropped.
+    runtime: Option<Runtime>,
 }
 
 impl BlockingClient {
@@ -29,7 +38,7 @@ impl BlockingClient {
             .enable_all()
             .build()
             .map_err(|error| Error::Start(Arc::new(error)))?;
-        Ok(Self { client, runtime })
+        Ok(Self { client, runtime: Some(runtime) })
     }
 
     /// Sends a request. Returns its answer with a body of at most `limit` bytes.
@@ -38,6 +47,21 @@ impl BlockingClient {
     ///
     /// Why there is no complete answer.
     pub fn send(&self, request: Request, limit: usize) -> Result<WholeAnswer, Error> {
-        self.runtime.block_on(async { self.client.send(request).await?.whole(limit).await })
+        let runtime = self.runtime.as_ref().expect("only dropping the client takes its runtime");
+        runtime.block_on(async {
+            for _ in 0..TURNS {
+                tokio::task::yield_now().await;
+            }
+            self.client.send(request).await?.whole(limit).await
+        })
+    }
+}
+
+impl Drop for BlockingClient {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // A look-up that hangs would otherwise hold up whoever drops the client.
+            runtime.shutdown_background();
+        }
     }
 }

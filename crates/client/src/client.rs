@@ -19,6 +19,7 @@ use crate::places::Places;
 use crate::request::{Body, Request};
 use crate::retry::{Attempt, Ended, retry_after};
 use crate::settings::Settings;
+use crate::stall::{Alarm, Stalled};
 use crate::times::end_of;
 use crate::tls::Trust;
 
@@ -26,6 +27,10 @@ use crate::tls::Trust;
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// The longest wait for the answer to that; then the connection counts as broken.
 const PING_TIME: Duration = Duration::from_secs(10);
+
+/// The longest time that a connection is kept without a request. The pool adds the time to the clock,
+/// which a time without end would overflow.
+const IDLE_MAX: Duration = Duration::from_hours(24);
 
 /// An HTTP client with a pool of connections. Its clones share the pool.
 ///
@@ -60,10 +65,10 @@ impl Client {
             .timer(TokioTimer::new())
             .http2_keep_alive_interval(PING_EVERY)
             .http2_keep_alive_timeout(PING_TIME)
-            .pool_idle_timeout(limits.idle)
+            .pool_idle_timeout(limits.idle.min(IDLE_MAX))
             .pool_max_idle_per_host(limits.idle_per_origin)
             .build(Connector::new(addresses, names, times, tls));
-        let places = Places::new(limits.requests_per_origin);
+        let places = Places::new(limits.requests_per_origin, limits.requests);
         Ok(Self(Arc::new(Parts { settings, pool, places })))
     }
 
@@ -77,6 +82,7 @@ impl Client {
     ///
     /// Why there is no answer; [`Error::phase`] says how far the request got.
     pub async fn send(&self, mut request: Request) -> Result<Answer, Error> {
+        request.check()?;
         request.protect();
         let Some(limit) = self.0.settings.times.total else {
             return self.follow(request, None).await;
@@ -91,8 +97,9 @@ impl Client {
 
     /// Sends a request, and those to which redirects lead.
     async fn follow(&self, mut request: Request, until: Option<Instant>) -> Result<Answer, Error> {
+        let mut number = 1;
         for followed in 0.. {
-            let answer = self.try_often(&mut request, until).await?;
+            let answer = self.try_often(&mut request, until, &mut number).await?;
             let refused = |reason| {
                 let tried = Tried::new(&request.method, &request.url);
                 Error::Redirect { tried, reason }
@@ -104,6 +111,9 @@ impl Client {
             if step.keeps_body && request.body.is_streamed() {
                 return Err(refused("the body was streamed and cannot be sent again"));
             }
+            if step.keeps_body && step.leaves(&request.url) && !request.body.is_empty() {
+                return Err(refused("the body would go to another origin"));
+            }
             answer.discard().await;
             step.strip(&request.url, &mut request.headers);
             if !step.keeps_body {
@@ -114,22 +124,23 @@ impl Client {
         unreachable!("the policy ends a chain of redirects")
     }
 
-    /// Sends a request as often as the policy allows.
+    /// Sends a request as often as the policy allows. `number` counts the tries; a redirect does not.
     async fn try_often(
         &self,
         request: &mut Request,
         until: Option<Instant>,
+        number: &mut u32,
     ) -> Result<Answer, Error> {
         if request.url.origin().is_secure && matches!(self.0.settings.trust, Trust::Nobody) {
             let reason = "this client was made without any, so it cannot use https".to_owned();
             return Err(Error::Trust { reason });
         }
-        for number in 1.. {
+        loop {
             let done = self.try_once(request, until).await;
             let ended = match &done {
                 Ok(answer) => Ended::Answered {
                     status: answer.status().as_u16(),
-                    retry_after: retry_after(answer.headers()),
+                    retry_after: retry_after(answer.headers(), jiff::Timestamp::now()),
                 },
                 Err(Failure { error, was_sent }) => match error.phase() {
                     Some(phase) if error.may_pass() => Ended::Failed { phase, was_sent: *was_sent },
@@ -137,20 +148,25 @@ impl Client {
                 },
             };
             let attempt = Attempt {
-                number,
+                number: *number,
                 method: &request.method,
                 is_repeatable: request.is_repeatable,
                 is_streamed: request.body.is_streamed(),
                 ended,
             };
             let pause = self.0.settings.retries.pause(&attempt, fastrand::f64());
-            let Some(pause) = pause else { return done.map_err(|failure| failure.error) };
+            // A pause that outlasts the request would hide how this try ended.
+            let is_in_time =
+                |pause| until.is_none_or(|until| end_of(Instant::now(), pause) < until);
+            let Some(pause) = pause.filter(|pause| is_in_time(*pause)) else {
+                return done.map_err(|failure| failure.error);
+            };
             if let Ok(answer) = done {
                 answer.discard().await;
             }
             tokio::time::sleep(pause).await;
+            *number += 1;
         }
-        unreachable!("the policy ends the tries")
     }
 
     async fn try_once(
@@ -164,21 +180,24 @@ impl Client {
         let place = timeout(times.wait, self.0.places.take(request.url.origin()))
             .await
             .map_err(|_| Failure::unsent(late(Phase::Wait, times.wait)))?;
+        let place = Arc::new(place);
+        let until = until.zip(times.total);
         let content = match &mut request.body {
             Body::Whole(bytes) => Content::Whole(bytes.clone()),
-            Body::Streamed(stream) => Content::Streamed(
+            Body::Streamed(stream, length) => Content::Streamed(
                 stream.take().expect("neither a retry nor a redirect repeats a streamed body"),
+                *length,
             ),
         };
-        let (outgoing, progress) = Outgoing::new(content);
+        let alarm = Alarm::new(times.send, until);
+        let (outgoing, progress) = Outgoing::new(content, alarm, Arc::clone(&place));
         let mut sent = http::Request::new(outgoing);
         *sent.method_mut() = request.method.clone();
         *sent.uri_mut() = request.url.as_uri().clone();
         *sent.headers_mut() = request.headers.clone();
         let response = self.exchange(sent, &progress, &tried).await?;
-        let until = until.zip(times.total);
         let limits = BodyLimits { tried, gap: times.body, until };
-        Ok(Answer::new(response, limits, place))
+        Ok(Answer::new(response, limits, place, progress))
     }
 
     /// Sends a request on a connection of the pool or on a new one, and waits for the head of the
@@ -191,11 +210,21 @@ impl Client {
     ) -> Result<http::Response<Incoming>, Failure> {
         let times = &self.0.settings.times;
         let mut connection = capture_connection(&mut request);
+        let captured = connection.clone();
         let mut response = std::pin::pin!(self.0.pool.request(request));
         // Until there is a connection, the connector measures the time of each phase.
         tokio::select! {
             biased;
-            done = &mut response => return done.map_err(|error| Failure::of(error, progress, tried)),
+            done = &mut response => {
+                let is_connected = captured.connection_metadata().is_some();
+                return done.map_err(|error| {
+                    if is_connected {
+                        Failure::of(error, progress, tried)
+                    } else {
+                        Failure::before_sending(error, tried)
+                    }
+                });
+            }
             _ = connection.wait_for_connection_metadata() => {}
         }
         progress.moved();
@@ -228,15 +257,32 @@ impl Failure {
         Self { error, was_sent: false }
     }
 
-    /// Says in which phase a request has failed, and whether some of it was sent.
-    fn of(error: legacy::Error, progress: &Progress, tried: &Tried) -> Self {
+    /// Says in which phase a request has failed that got no connection.
+    fn before_sending(error: legacy::Error, tried: &Tried) -> Self {
         let tried = tried.clone();
-        if let Some(reason) = find::<NotConnected>(&error) {
-            return Self::unsent(match reason.clone() {
-                NotConnected::Refused(address, range) => Error::Refused { tried, address, range },
-                NotConnected::TimedOut(phase, limit) => Error::TimedOut { tried, phase, limit },
-                NotConnected::Failed(phase, cause) => Error::Failed { tried, phase, cause },
-            });
+        let reason = find::<NotConnected>(&error).cloned();
+        Self::unsent(match reason {
+            Some(NotConnected::Refused(address, range)) => Error::Refused { tried, address, range },
+            Some(NotConnected::TimedOut(phase, limit)) => Error::TimedOut { tried, phase, limit },
+            Some(NotConnected::Failed(phase, cause)) => Error::Failed { tried, phase, cause },
+            // The connection broke before the protocol on it was ready for a request.
+            None => {
+                let is_secure = tried.url.origin().is_secure;
+                let phase = if is_secure { Phase::Tls } else { Phase::Connect };
+                Error::Failed { tried, phase, cause: Arc::new(error) }
+            }
+        })
+    }
+
+    /// Says in which phase a request has failed that had a connection, and whether some of it was sent.
+    fn of(error: legacy::Error, progress: &Progress, tried: &Tried) -> Self {
+        if find::<NotConnected>(&error).is_some() {
+            // The connection was of no use any more, and there was no other one.
+            return Self::before_sending(error, tried);
+        }
+        let tried = tried.clone();
+        if let Some(&Stalled { phase, limit }) = find::<Stalled>(&error) {
+            return Self { error: Error::TimedOut { tried, phase, limit }, was_sent: true };
         }
         let is_unsent = find::<hyper::Error>(&error).is_some_and(hyper::Error::is_canceled)
             || find::<h2::Error>(&error).and_then(h2::Error::reason)

@@ -23,6 +23,7 @@ use tokio_rustls::client::TlsStream;
 use crate::address::{AddressPolicy, Range};
 use crate::error::{Cause, Phase};
 use crate::names::Names;
+use crate::stall::Watched;
 use crate::times::{Times, end_of};
 use crate::url::Url;
 
@@ -72,6 +73,7 @@ impl Parts {
         let allowed = self.allowed(&origin.host, &found)?;
         let connected = connect(&allowed, origin.port, self.times.connect);
         let stream = within(Phase::Connect, self.times.connect, connected).await?;
+        let stream = Watched::new(stream, self.times.send);
         if !origin.is_secure {
             return Ok(TokioIo::new(Socket::Plain(stream)));
         }
@@ -161,9 +163,9 @@ impl tower_service::Service<Uri> for Connector {
 /// An open connection, with or without TLS.
 pub enum Socket {
     /// Plain TCP.
-    Plain(TcpStream),
+    Plain(Watched),
     /// TLS over TCP.
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream<Watched>>),
 }
 
 impl Connection for Socket {

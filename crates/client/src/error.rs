@@ -17,7 +17,7 @@ pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
 /// A step of a request that has a time-out of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Waiting until fewer requests to the same origin are in progress.
+    /// Waiting until fewer requests, to the same origin or to all, are in progress.
     Wait,
     /// Looking up the host's addresses.
     Resolve,
@@ -48,9 +48,18 @@ impl Phase {
         Self::Total,
     ];
 
+    fn advice_on_failure(self) -> &'static str {
+        match self {
+            Self::Send | Self::Answer | Self::Body => {
+                "check the server's log, and whether something in between closes connections"
+            }
+            other => other.advice(),
+        }
+    }
+
     fn advice(self) -> &'static str {
         match self {
-            Self::Wait => "allow more requests to one origin at a time, or send fewer",
+            Self::Wait => "allow more requests at a time, or send fewer",
             Self::Resolve => "check the name, and the resolver of this machine",
             Self::Connect => "check that the server runs there and that no firewall is in between",
             Self::Tls => "check that the port speaks TLS and that its certificate is trusted here",
@@ -65,7 +74,7 @@ impl Phase {
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Wait => "waiting for earlier requests to the same origin",
+            Self::Wait => "waiting for earlier requests",
             Self::Resolve => "looking up the host",
             Self::Connect => "connecting",
             Self::Tls => "the TLS handshake",
@@ -113,16 +122,31 @@ pub enum Error {
         /// The name of the header.
         name: String,
     },
+    /// A header is one that the client writes itself, or one that belongs to a connection.
+    #[error("the header {name:?} cannot be sent: the client writes it itself where it is needed")]
+    OwnHeader {
+        /// The name of the header.
+        name: String,
+    },
+    /// The method is no word, or is `CONNECT`, which no request to a URL has.
+    #[error("the method {method:?} cannot be sent: write one like GET or POST")]
+    Method {
+        /// The method.
+        method: String,
+    },
     /// The trusted certificates cannot be used.
     #[error("the trusted certificates cannot be used: {reason}; name a PEM file with at least one")]
     Trust {
         /// What is wrong with them.
         reason: String,
     },
-    /// The system does not give what the client needs to run on its own thread.
-    #[error("the client cannot start; check the limits on open files and threads")]
+    /// The system does not give the [`BlockingClient`](crate::BlockingClient) what it needs.
+    #[error("the client cannot start; check the limit on open files")]
     Start(#[source] Arc<io::Error>),
     /// The address policy does not allow any address of the host.
+    ///
+    /// The message names that address, which may be one of an internal network. It is for the operator:
+    /// whoever chose the URL must not see it.
     #[error(
         "{tried}: {address} is {range}, and the address policy refuses that; \
          if this server is to be reached, allow its host or network"
@@ -146,7 +170,7 @@ pub enum Error {
         limit: Duration,
     },
     /// A phase failed.
-    #[error("{tried}: {phase} failed; {}", phase.advice())]
+    #[error("{tried}: {phase} failed; {}", phase.advice_on_failure())]
     Failed {
         /// The request.
         tried: Tried,
@@ -184,8 +208,9 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the phase in which the request failed; `None` if the request was not sent or its
-    /// answer was not wanted.
+    /// Returns the phase that went wrong. A refused address counts as [`Phase::Connect`], and an answer
+    /// that is too large as [`Phase::Body`]. `None` if the request or the settings cannot be used, or a
+    /// redirect was not followed.
     pub fn phase(&self) -> Option<Phase> {
         match self {
             Self::TimedOut { phase, .. } | Self::Failed { phase, .. } => Some(*phase),
@@ -194,18 +219,25 @@ impl Error {
             Self::Refused { .. } => Some(Phase::Connect),
             Self::Url(_)
             | Self::Header { .. }
+            | Self::OwnHeader { .. }
+            | Self::Method { .. }
             | Self::Trust { .. }
             | Self::Start(_)
             | Self::Redirect { .. } => None,
         }
     }
 
-    /// Returns whether another try may succeed: time-outs and failures pass, refusals do not.
+    /// Returns whether another try may succeed: most time-outs and failures pass. A refusal does not, nor
+    /// does what TLS found wrong with the server; and who has waited for a place has waited long enough.
     pub(crate) fn may_pass(&self) -> bool {
-        matches!(self, Self::TimedOut { .. } | Self::Failed { .. })
+        match self {
+            Self::TimedOut { phase, .. } => *phase != Phase::Wait,
+            Self::Failed { .. } => self.find::<rustls::Error>().is_none(),
+            _ => false,
+        }
     }
 
-    /// Returns the system's error at the end of the chain of causes, if there is one.
+    /// Returns the kind of the first error of the system among the causes, if there is one.
     pub fn io(&self) -> Option<io::ErrorKind> {
         self.find::<io::Error>().map(io::Error::kind)
     }
@@ -249,6 +281,10 @@ pub fn find<'a, E: std::error::Error + 'static>(
         }
         if let Some(found) = error.downcast_ref::<E>() {
             return Some(found);
+        }
+        // So does an error of the system that carries another one.
+        if let Some(carried) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            return find(carried);
         }
         at = error.source();
     }

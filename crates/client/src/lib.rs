@@ -49,6 +49,7 @@ mod redirect;
 mod request;
 mod retry;
 mod settings;
+mod stall;
 mod times;
 mod tls;
 mod url;

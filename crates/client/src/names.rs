@@ -3,16 +3,26 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, ToSocketAddrs as _};
 use std::pin::Pin;
 use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+/// The most threads of this process that wait for the system's resolver.
+const THREADS_MAX: usize = 16;
+
+/// Holds a permit for each such thread. A thread goes on waiting after its request has been given up,
+/// because nothing can interrupt it.
+static THREADS: Semaphore = Semaphore::const_new(THREADS_MAX);
 
 type Looked = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
 /// A source of addresses for host names.
 #[derive(Clone, Default)]
 pub enum Names {
-    /// The system's resolver.
+    /// The system's resolver. At most 16 names of the process are looked up at a time; further ones
+    /// wait, which is part of the time for looking up.
     #[default]
     System,
     /// A function from a host name to its addresses.
@@ -40,7 +50,9 @@ impl Names {
         }
         let found: Vec<IpAddr> = match self {
             Self::System => {
-                tokio::net::lookup_host((host, 0)).await?.map(|found| found.ip()).collect()
+                let host = host.to_owned();
+                let found = on_a_thread(&THREADS, move || (host.as_str(), 0_u16).to_socket_addrs());
+                found.await??.map(|found| found.ip()).collect()
             }
             Self::Given(look_up) => look_up(host.to_owned()).await?,
         };
@@ -51,11 +63,56 @@ impl Names {
     }
 }
 
+/// Does work that blocks on a thread of its own. The permit for it is held until the work ends,
+/// whether or not somebody still waits for the result.
+async fn on_a_thread<T: Send + 'static>(
+    threads: &'static Semaphore,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<T> {
+    let permit = threads.acquire().await.map_err(io::Error::other)?;
+    let done = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    });
+    done.await.map_err(io::Error::other)
+}
+
 impl fmt::Debug for Names {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::System => "System",
             Self::Given(_) => "Given",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_look_up_that_was_given_up_keeps_its_permit_until_its_thread_is_free() {
+        static THREADS: Semaphore = Semaphore::const_new(1);
+        let (release, is_released) = mpsc::channel::<()>();
+        let soon = Duration::from_millis(50);
+
+        let hanging = on_a_thread(&THREADS, move || is_released.recv().is_ok());
+        assert!(timeout(soon, hanging).await.is_err());
+        assert!(timeout(soon, on_a_thread(&THREADS, || ())).await.is_err(), "no thread is free");
+
+        release.send(()).unwrap();
+        on_a_thread(&THREADS, || ()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_system_knows_this_machine() {
+        let found = Names::System.look_up("localhost").await.unwrap();
+
+        assert!(found.iter().all(IpAddr::is_loopback), "{found:?}");
     }
 }

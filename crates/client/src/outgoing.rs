@@ -3,36 +3,48 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::places::Place;
 use crate::request::Stream;
+use crate::stall::Alarm;
 
 /// The most bytes of a whole body that are handed to the connection at once.
 const PART_MAX: usize = 64 << 10;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Part = Result<Frame<Bytes>, BoxError>;
 
 /// A body on its way.
 pub struct Outgoing {
     content: Content,
     progress: Arc<Progress>,
+    /// Rings when a stream has nothing to send for too long. Nobody else would notice once the answer is
+    /// there.
+    alarm: Alarm,
+    /// The place of the request, which its answer has too: it is free when both are gone.
+    _place: Arc<Place>,
 }
 
 /// What is sent.
 pub enum Content {
     /// The rest of a whole body.
     Whole(Bytes),
-    /// A stream.
-    Streamed(Stream),
+    /// A stream, and how many bytes of it are left if that was declared.
+    Streamed(Stream, Option<u64>),
 }
 
 /// How far a request has got.
 pub struct Progress {
     state: Mutex<State>,
     done: Notify,
+    /// Wakes the body while it waits for its stream.
+    waker: Mutex<Option<Waker>>,
 }
 
 /// What is known of a request on its way.
@@ -44,18 +56,39 @@ pub struct State {
     pub is_done: bool,
     /// Whether the stream ended with an error.
     pub is_broken: bool,
+    /// Whether nobody waits for the answer any more.
+    pub is_abandoned: bool,
 }
 
 impl Outgoing {
     /// Starts a body. The second value tells how far it has got.
-    pub fn new(content: Content) -> (Self, Arc<Progress>) {
-        let is_done = match &content {
-            Content::Whole(bytes) => bytes.is_empty(),
-            Content::Streamed(stream) => stream.is_end_stream(),
-        };
-        let state = State { moved: Instant::now(), is_done, is_broken: false };
-        let progress = Arc::new(Progress { state: Mutex::new(state), done: Notify::new() });
-        (Self { content, progress: Arc::clone(&progress) }, progress)
+    pub fn new(content: Content, alarm: Alarm, place: Arc<Place>) -> (Self, Arc<Progress>) {
+        let is_done = content.is_sent();
+        let state = State { moved: Instant::now(), is_done, is_broken: false, is_abandoned: false };
+        let progress = Arc::new(Progress {
+            state: Mutex::new(state),
+            done: Notify::new(),
+            waker: Mutex::default(),
+        });
+        (Self { content, progress: Arc::clone(&progress), alarm, _place: place }, progress)
+    }
+
+    /// Returns why the body ends before it was sent, if it does.
+    fn ended(&self) -> Option<BoxError> {
+        if self.progress.state().is_abandoned {
+            return Some("nobody waits for the answer any more".into());
+        }
+        self.alarm.over().map(Into::into)
+    }
+}
+
+impl Content {
+    fn is_sent(&self) -> bool {
+        match self {
+            Self::Whole(rest) => rest.is_empty(),
+            Self::Streamed(_, Some(left)) => *left == 0,
+            Self::Streamed(stream, None) => stream.is_end_stream(),
+        }
     }
 }
 
@@ -75,6 +108,18 @@ impl Progress {
         self.done.notified().await;
     }
 
+    /// Ends the body before it was sent, and with it the connection or the stream of HTTP/2.
+    pub fn abandon(&self) {
+        self.lock().is_abandoned = true;
+        if let Some(waker) = self.waker().take() {
+            waker.wake();
+        }
+    }
+
+    fn waker(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.waker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,15 +132,32 @@ impl Progress {
     }
 }
 
+/// Takes a part off the length that was declared. The end and every part must agree with it.
+fn measured(part: Option<Part>, left: &mut Option<u64>) -> Option<Part> {
+    let Some(left) = left else { return part };
+    match part {
+        Some(Ok(frame)) => {
+            let length = frame.data_ref().map_or(0, |data| data.len() as u64);
+            let Some(rest) = left.checked_sub(length) else {
+                return Some(Err("the stream is longer than its declared length".into()));
+            };
+            *left = rest;
+            Some(Ok(frame))
+        }
+        None if *left > 0 => Some(Err("the stream is shorter than its declared length".into())),
+        other => other,
+    }
+}
+
 impl Body for Outgoing {
     type Data = Bytes;
-    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Error = BoxError;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Part>> {
         let this = &mut *self;
+        if let Some(error) = this.ended() {
+            return Poll::Ready(Some(Err(error)));
+        }
         match &mut this.content {
             Content::Whole(rest) => {
                 if rest.is_empty() {
@@ -105,30 +167,36 @@ impl Body for Outgoing {
                 this.progress.note(rest.is_empty());
                 Poll::Ready(Some(Ok(Frame::data(part))))
             }
-            Content::Streamed(stream) => {
-                let polled = stream.as_mut().poll_frame(context);
-                match &polled {
-                    Poll::Pending => {}
-                    Poll::Ready(Some(Ok(_))) => this.progress.note(stream.is_end_stream()),
-                    Poll::Ready(Some(Err(_))) => this.progress.lock().is_broken = true,
-                    Poll::Ready(None) => this.progress.note(true),
+            Content::Streamed(stream, left) => {
+                let polled = stream.as_mut().poll_frame(context).map(|part| measured(part, left));
+                let part = match this.alarm.watch(polled, context) {
+                    Poll::Ready(Ok(part)) => part,
+                    Poll::Ready(Err(stalled)) => return Poll::Ready(Some(Err(stalled.into()))),
+                    Poll::Pending => {
+                        *this.progress.waker() = Some(context.waker().clone());
+                        // The request may have been abandoned before the waker was there.
+                        return this.ended().map_or(Poll::Pending, |e| Poll::Ready(Some(Err(e))));
+                    }
+                };
+                match &part {
+                    Some(Ok(_)) => this.progress.note(this.content.is_sent()),
+                    Some(Err(_)) => this.progress.lock().is_broken = true,
+                    None => this.progress.note(true),
                 }
-                polled
+                Poll::Ready(part)
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.content {
-            Content::Whole(rest) => rest.is_empty(),
-            Content::Streamed(stream) => stream.is_end_stream(),
-        }
+        self.content.is_sent()
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.content {
             Content::Whole(rest) => SizeHint::with_exact(rest.len() as u64),
-            Content::Streamed(stream) => stream.size_hint(),
+            Content::Streamed(_, Some(left)) => SizeHint::with_exact(*left),
+            Content::Streamed(stream, None) => stream.size_hint(),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Where a redirect leads, and what of the request goes there.
 
 use http::header::{
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION,
-    CONTENT_TYPE, COOKIE, HOST, LOCATION, PROXY_AUTHORIZATION, TRANSFER_ENCODING,
+    ACCEPT, ACCEPT_CHARSET, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_ENCODING,
+    CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, HOST, IF_MODIFIED_SINCE,
+    IF_NONE_MATCH, LOCATION, RANGE, TRANSFER_ENCODING, USER_AGENT,
 };
 use http::{HeaderMap, Method, StatusCode};
 
@@ -14,8 +15,8 @@ pub enum Redirects {
     /// The caller gets the answer that redirects.
     #[default]
     Returned,
-    /// The client follows at most this many in a row. It never goes from https to http, and leaves
-    /// credentials out where another origin is meant.
+    /// The client follows at most this many in a row. It never goes from https to http. Another origin
+    /// gets no body, and of the headers only those that are known to contain no secret, such as `Accept`.
     Followed(u32),
 }
 
@@ -69,14 +70,33 @@ impl Redirects {
 }
 
 impl Step {
-    /// Removes the headers that do not belong to the next request: credentials if it goes to another
-    /// origin, and the body's if it has none.
+    /// Returns whether the next request goes to another origin.
+    pub fn leaves(&self, from: &Url) -> bool {
+        from.origin() != self.url.origin()
+    }
+
+    /// Removes the headers that do not belong to the next request: all that may be secret if it goes to
+    /// another origin, and the body's if it has none.
     pub fn strip(&self, from: &Url, headers: &mut HeaderMap) {
         headers.remove(HOST);
-        if from.origin() != self.url.origin() {
-            for name in [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION] {
-                headers.remove(name);
+        if self.leaves(from) {
+            let mut kept = HeaderMap::new();
+            for name in [
+                ACCEPT,
+                ACCEPT_CHARSET,
+                ACCEPT_ENCODING,
+                ACCEPT_LANGUAGE,
+                CACHE_CONTROL,
+                IF_MODIFIED_SINCE,
+                IF_NONE_MATCH,
+                RANGE,
+                USER_AGENT,
+            ] {
+                for value in headers.get_all(&name) {
+                    kept.append(&name, value.clone());
+                }
             }
+            *headers = kept;
         }
         if !self.keeps_body {
             for name in [
@@ -95,7 +115,8 @@ impl Step {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
+    use http::header::{AUTHORIZATION, COOKIE};
+    use http::{HeaderName, HeaderValue};
 
     use super::*;
 
@@ -148,15 +169,16 @@ mod tests {
     }
 
     #[test]
-    fn credentials_stay_with_their_origin() {
-        let names = [AUTHORIZATION, COOKIE, CONTENT_TYPE, LOCATION, HOST];
+    fn what_may_be_secret_stays_with_its_origin() {
+        let key = HeaderName::from_static("x-api-key");
+        let names = [AUTHORIZATION, COOKIE, key.clone(), ACCEPT, CONTENT_TYPE, HOST];
         let headers: HeaderMap =
             names.iter().map(|name| (name.clone(), HeaderValue::from_static("x"))).collect();
         for (target, keeps_body, kept) in [
-            ("https://a/y", true, vec![&AUTHORIZATION, &COOKIE, &CONTENT_TYPE, &LOCATION]),
-            ("https://a:443/y", false, vec![&AUTHORIZATION, &COOKIE, &LOCATION]),
-            ("https://a:444/y", true, vec![&CONTENT_TYPE, &LOCATION]),
-            ("https://b/y", false, vec![&LOCATION]),
+            ("https://a/y", true, vec![&AUTHORIZATION, &COOKIE, &key, &ACCEPT, &CONTENT_TYPE]),
+            ("https://a:443/y", false, vec![&AUTHORIZATION, &COOKIE, &key, &ACCEPT]),
+            ("https://a:444/y", true, vec![&ACCEPT]),
+            ("https://b/y", false, vec![&ACCEPT]),
         ] {
             let step = Step { url: url(target), method: Method::GET, keeps_body };
             let mut headers = headers.clone();

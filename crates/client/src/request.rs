@@ -4,12 +4,28 @@ use std::fmt;
 use std::pin::Pin;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
+use http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, PROXY_AUTHORIZATION, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt as _;
 
 use crate::error::Error;
 use crate::url::Url;
+
+/// The headers that say where a request ends, where it goes, and what becomes of its connection. A
+/// caller's own could contradict the body, so that a server takes what follows for another request.
+static OWN: [HeaderName; 8] = [
+    CONNECTION,
+    CONTENT_LENGTH,
+    HOST,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
 
 /// A body that arrives in parts while it is sent.
 pub type Stream = Pin<
@@ -25,7 +41,8 @@ pub struct Request {
     pub method: Method,
     /// The URL.
     pub url: Url,
-    /// The headers; `Host`, `Content-Length` and `Transfer-Encoding` are added.
+    /// The headers. `Host`, and those that are about the body's length or the connection, are the
+    /// client's: it adds what is needed, and sends no request that has one of them.
     pub headers: HeaderMap,
     pub(crate) body: Body,
     pub(crate) is_repeatable: bool,
@@ -35,8 +52,8 @@ pub struct Request {
 pub(crate) enum Body {
     /// All bytes.
     Whole(Bytes),
-    /// A stream; `None` once it has been taken to be sent.
-    Streamed(Option<Stream>),
+    /// A stream, which is `None` once it has been taken to be sent, and its length if that is declared.
+    Streamed(Option<Stream>, Option<u64>),
 }
 
 impl Request {
@@ -76,15 +93,18 @@ impl Request {
         self
     }
 
-    /// Sends a body as it arrives. Such a request is never sent again. If the length of the stream
-    /// is known, it is declared.
+    /// Sends a body as it arrives. Such a request is never sent again.
+    ///
+    /// The length in bytes is declared to the server if the caller or the stream itself knows it. A stream
+    /// that turns out to be shorter or longer ends the request with [`Error::OwnBody`].
     #[must_use]
-    pub fn stream<B>(mut self, body: B) -> Self
+    pub fn stream<B>(mut self, body: B, length: Option<u64>) -> Self
     where
         B: hyper::body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        self.body = Body::Streamed(Some(Box::pin(body.map_err(Into::into))));
+        let length = length.or_else(|| body.size_hint().exact());
+        self.body = Body::Streamed(Some(Box::pin(body.map_err(Into::into))), length);
         self
     }
 
@@ -94,6 +114,17 @@ impl Request {
     pub fn repeatable(mut self) -> Self {
         self.is_repeatable = true;
         self
+    }
+
+    /// Checks that nothing in the request contradicts what the client writes itself.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.method == Method::CONNECT {
+            return Err(Error::Method { method: self.method.to_string() });
+        }
+        match OWN.iter().find(|name| self.headers.contains_key(*name)) {
+            Some(name) => Err(Error::OwnHeader { name: name.to_string() }),
+            None => Ok(()),
+        }
     }
 
     /// Marks credentials, so that neither debug output nor the header compression of HTTP/2 keeps
@@ -108,8 +139,12 @@ impl Request {
 }
 
 impl Body {
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Whole(bytes) if bytes.is_empty())
+    }
+
     pub(crate) fn is_streamed(&self) -> bool {
-        matches!(self, Self::Streamed(_))
+        matches!(self, Self::Streamed(..))
     }
 }
 

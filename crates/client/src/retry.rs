@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::header::{DATE, RETRY_AFTER};
 use http::{HeaderMap, Method};
+use jiff::Timestamp;
 
 use crate::error::Phase;
 
@@ -14,7 +15,7 @@ use crate::error::Phase;
 /// [repeatable](crate::Request::repeatable), for example because it carries an idempotency key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Retries {
-    /// The most times that a request is sent again; zero for never.
+    /// The most times that a request is sent again, redirects included; zero for never.
     pub times: u32,
     /// The methods of the requests that are sent again.
     pub methods: Vec<Method>,
@@ -130,17 +131,18 @@ impl BackOff {
 }
 
 /// Returns the pause that an answer asks for with `Retry-After`. A date there counts from the
-/// answer's own `Date`, so that the clocks of client and server need not agree.
+/// answer's own `Date`, so that the clocks of client and server need not agree; from `now` if the answer
+/// has none.
 ///
 /// Source: RFC 9110 §10.2.3.
-pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));
     }
-    let moment = |text: &str| jiff::fmt::rfc2822::parse(text).ok();
-    let date = moment(headers.get(DATE)?.to_str().ok()?)?;
-    let seconds = moment(value)?.timestamp().as_second() - date.timestamp().as_second();
+    let moment = |text: &str| jiff::fmt::rfc2822::parse(text).ok().map(|date| date.timestamp());
+    let date = headers.get(DATE).and_then(|date| moment(date.to_str().ok()?));
+    let seconds = moment(value)?.as_second() - date.unwrap_or(now).as_second();
     Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
 }
 
@@ -214,11 +216,14 @@ mod tests {
     #[test]
     fn retry_after_is_seconds_or_a_date() {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+        let now = jiff::fmt::rfc2822::parse("Sun, 06 Nov 1994 08:50:27 GMT").unwrap().timestamp();
         for (value, date, seconds) in [
             ("120", None, Some(120)),
             ("Sun, 06 Nov 1994 08:50:37 GMT", Some(date), Some(60)),
             ("Sun, 06 Nov 1994 08:40:37 GMT", Some(date), Some(0)),
-            ("Sun, 06 Nov 1994 08:50:37 GMT", None, None),
+            ("Sun, 06 Nov 1994 08:50:37 GMT", None, Some(10)),
+            ("Sun, 06 Nov 1994 08:50:37 GMT", Some("yesterday"), Some(10)),
+            ("Sun, 06 Nov 1994 08:40:37 GMT", None, Some(0)),
             ("soon", Some(date), None),
             ("-1", Some(date), None),
         ] {
@@ -228,7 +233,9 @@ mod tests {
                 headers.insert(DATE, HeaderValue::from_str(date).unwrap());
             }
 
-            assert_eq!(retry_after(&headers).map(|time| time.as_secs()), seconds, "{value}");
+            let pause = retry_after(&headers, now);
+
+            assert_eq!(pause.map(|time| time.as_secs()), seconds, "{value}");
         }
     }
 

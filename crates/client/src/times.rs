@@ -12,7 +12,7 @@ const YEARS: Duration = Duration::from_hours(30 * 365 * 24);
 /// Each try of a request has these times anew, except for `total`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Times {
-    /// The longest wait for a place among the requests to the same origin.
+    /// The longest wait until fewer requests, to the same origin or to all, are in progress.
     pub wait: Duration,
     /// The longest time for looking up the host's addresses.
     pub resolve: Duration,
@@ -21,7 +21,8 @@ pub struct Times {
     /// The longest time for the TLS handshake.
     pub tls: Duration,
     /// The longest time between two parts of the request's body that the connection takes. A body
-    /// has parts of at most 64 KiB, or those of its stream.
+    /// has parts of at most 64 KiB, or those of its stream. It also is the longest time for which a
+    /// connection takes no byte, even if the answer is there already.
     pub send: Duration,
     /// The longest time from the end of the request to the head of the answer.
     pub answer: Duration,
@@ -56,7 +57,8 @@ impl Default for Times {
 }
 
 impl Times {
-    /// Gives every phase, and all of them together, this time.
+    /// Gives every phase, and all of them together, this time. So a time-out names the phase only if no
+    /// earlier phase took any time; give `total` more to learn which one is slow.
     pub fn all(time: Duration) -> Self {
         Self {
             wait: time,

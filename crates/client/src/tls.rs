@@ -1,5 +1,6 @@
 //! Which servers a client trusts.
 
+use std::fmt;
 use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
@@ -9,7 +10,7 @@ use rustls::{ClientConfig, RootCertStore};
 use crate::error::Error;
 
 /// The certificates that a client trusts.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub enum Trust {
     /// Those that the system trusts.
     #[default]
@@ -32,6 +33,17 @@ pub enum Versions {
     Http1,
 }
 
+impl fmt::Debug for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Native => f.write_str("Native"),
+            Self::Bundle(pem) => write!(f, "Bundle({} bytes)", pem.len()),
+            Self::Config(_) => f.write_str("Config"),
+            Self::Nobody => f.write_str("Nobody"),
+        }
+    }
+}
+
 impl Trust {
     /// Reads the certificates. Returns the configuration of TLS connections; `None` for
     /// [`Trust::Nobody`].
@@ -47,7 +59,11 @@ impl Trust {
                 return Ok(Some(with_versions(ClientConfig::clone(config), versions)));
             }
             Self::Native => {
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+                let found = rustls_native_certs::load_native_certs();
+                roots.add_parsable_certificates(found.certs);
+                if let (true, Some(error)) = (roots.is_empty(), found.errors.first()) {
+                    return Err(refused(error));
+                }
             }
             Self::Bundle(pem) => {
                 for certificate in CertificateDer::pem_slice_iter(pem) {
@@ -93,6 +109,7 @@ mod tests {
 
             assert!(matches!(read, Err(Error::Trust { .. })), "{pem}");
         }
+        assert_eq!(format!("{:?}", Trust::Bundle(b"PEM".into())), "Bundle(3 bytes)");
         assert!(Trust::Nobody.read(Versions::Http1).unwrap().is_none());
     }
 }

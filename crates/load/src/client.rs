@@ -119,7 +119,7 @@ impl Caller {
         body: &[u8],
     ) -> Result<Request, Error> {
         let method = Method::from_bytes(method.as_bytes())
-            .map_err(|_| Error::Header { name: ":method".into() })?;
+            .map_err(|_| Error::Method { method: method.to_owned() })?;
         let mut request = Request::new(method, self.url(path)?).body(body.to_vec());
         for (name, value) in headers {
             request = request.header(name, value)?;
@@ -134,7 +134,7 @@ impl Kept {
         &self.caller
     }
 
-    /// Sends a request, and repeats it once at once if the connection breaks. So it is only for
+    /// Sends a request, and repeats it once, immediately, if the connection breaks. So it is only for
     /// requests that may arrive twice.
     ///
     /// # Errors

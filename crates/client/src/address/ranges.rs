@@ -28,6 +28,8 @@ pub enum Range {
     Documentation,
     /// It is reserved for protocols, benchmarks or the future, or a tunnel hides where it leads.
     Reserved,
+    /// It is public, but the settings refuse its network.
+    Listed,
 }
 
 const fn v4(a: u8, b: u8, c: u8, d: u8, bits: u8, range: Range) -> (Network, Range) {
@@ -48,9 +50,11 @@ const RANGES: &[(Network, Range)] = &[
     v4(100, 100, 100, 200, 32, Range::Metadata),
     v4(192, 0, 0, 192, 32, Range::Metadata),
     v4(168, 63, 129, 16, 32, Range::Metadata),
-    // Amazon and Google on IPv6.
+    // Amazon, Google, Oracle and Scaleway on IPv6.
     v6(0xfd00, 0x0ec2, 0, 48, Range::Metadata),
     v6(0xfd20, 0x00ce, 0, 48, Range::Metadata),
+    v6(0xfd00, 0x00c1, 0, 48, Range::Metadata),
+    v6(0xfd00, 0x0042, 0, 48, Range::Metadata),
     v4(0, 0, 0, 0, 8, Range::Unspecified),
     v4(10, 0, 0, 0, 8, Range::Private),
     v4(100, 64, 0, 0, 10, Range::Shared),
@@ -88,33 +92,40 @@ const GLOBAL_UNICAST: Network =
 /// The well-known prefix of NAT64: the IPv4 address is in the last 32 bits (RFC 6052 §2.1).
 const NAT64: Network = Network::new(IpAddr::V6(Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0)), 96);
 
+/// Returns the IPv4 address that an IPv6 one contains, mapped or by NAT64; any other as it is.
+pub fn unwrapped(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(wide) if NAT64.contains(IpAddr::V6(wide)) => {
+            let [.., a, b, c, d] = wide.octets();
+            IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+        }
+        other => other,
+    }
+}
+
 impl Range {
     /// Returns why an address is not public; `None` if it is.
     ///
     /// An IPv4 address within an IPv6 one, mapped or by NAT64, is judged as the IPv4 address.
     pub fn of(address: IpAddr) -> Option<Self> {
-        let address = match address.to_canonical() {
-            IpAddr::V6(wide) if NAT64.contains(IpAddr::V6(wide)) => {
-                let [.., a, b, c, d] = wide.octets();
-                IpAddr::V4(Ipv4Addr::new(a, b, c, d))
-            }
-            other => other,
-        };
+        let address = unwrapped(address);
         let listed = RANGES.iter().find(|(network, _)| network.contains(address));
         let unlisted = address.is_ipv6() && !GLOBAL_UNICAST.contains(address);
         listed.map(|(_, range)| *range).or(unlisted.then_some(Self::Reserved))
     }
 
-    /// Returns whether ordinary servers of an organization may have such an address.
+    /// Returns whether other servers of an organization may have such an address.
     pub fn is_internal(self) -> bool {
         match self {
-            Self::Loopback | Self::Private | Self::Shared | Self::UniqueLocal => true,
+            Self::Private | Self::Shared | Self::UniqueLocal => true,
             Self::Unspecified
+            | Self::Loopback
             | Self::LinkLocal
             | Self::Metadata
             | Self::Multicast
             | Self::Documentation
-            | Self::Reserved => false,
+            | Self::Reserved
+            | Self::Listed => false,
         }
     }
 }
@@ -131,6 +142,7 @@ impl fmt::Display for Range {
             Self::Multicast => "a multicast address",
             Self::Documentation => "an address for use in documents",
             Self::Reserved => "a reserved address",
+            Self::Listed => "an address of a network that the settings refuse",
         })
     }
 }
@@ -161,13 +173,25 @@ mod tests {
             ("168.63.129.16", Some(Range::Metadata)),
             ("169.254.0.1", Some(Range::LinkLocal)),
             ("169.254.169.254", Some(Range::Metadata)),
+            ("169.253.255.255", None),
+            ("169.255.0.0", None),
+            ("168.63.129.15", None),
+            ("168.63.129.17", None),
             ("172.15.255.255", None),
             ("172.16.0.0", Some(Range::Private)),
             ("172.31.255.255", Some(Range::Private)),
             ("172.32.0.0", None),
             ("192.0.0.1", Some(Range::Reserved)),
             ("192.0.0.192", Some(Range::Metadata)),
+            ("192.0.1.0", None),
             ("192.0.2.1", Some(Range::Documentation)),
+            ("192.0.3.0", None),
+            ("192.167.255.255", None),
+            ("192.169.0.0", None),
+            ("198.20.0.0", None),
+            ("198.51.101.0", None),
+            ("203.0.112.255", None),
+            ("203.0.114.0", None),
             ("192.88.99.1", Some(Range::Reserved)),
             ("192.168.0.1", Some(Range::Private)),
             ("198.17.255.255", None),
@@ -204,6 +228,15 @@ mod tests {
             ("fc00::1", Some(Range::UniqueLocal)),
             ("fdff::1", Some(Range::UniqueLocal)),
             ("fd00:ec2::254", Some(Range::Metadata)),
+            ("fd00:ec1:ffff::", Some(Range::UniqueLocal)),
+            ("fd00:ec2:1::", Some(Range::UniqueLocal)),
+            ("fd20:ce::254", Some(Range::Metadata)),
+            ("fd00:c1::a9fe:a9fe", Some(Range::Metadata)),
+            ("fd00:42::42", Some(Range::Metadata)),
+            ("fd00:43::42", Some(Range::UniqueLocal)),
+            ("fbff:ffff::", Some(Range::Reserved)),
+            ("fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", Some(Range::UniqueLocal)),
+            ("fe00::1", Some(Range::Reserved)),
             ("fe80::1", Some(Range::LinkLocal)),
             ("febf::1", Some(Range::LinkLocal)),
             ("fec0::1", Some(Range::UniqueLocal)),

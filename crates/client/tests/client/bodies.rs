@@ -1,13 +1,13 @@
 //! Bodies as a whole and as streams, in both directions; requests that nobody waits for.
 
-use homeroom_client::{BlockingClient, Error, Request};
+use std::sync::{Arc, Mutex};
+
+use homeroom_client::{Error, Request};
 use http::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{Notify, oneshot};
 
-use std::sync::{Arc, Mutex};
-
-use crate::support::{Server, answer, channel, client, read_request, send, settings};
+use crate::support::{Server, answer, channel, client, read_request, send};
 
 #[tokio::test]
 async fn an_answer_beyond_the_limit_is_refused() {
@@ -23,6 +23,21 @@ async fn an_answer_beyond_the_limit_is_refused() {
 
         let four = client.send(server.get()).await.unwrap().whole(4).await.unwrap_err();
         assert!(matches!(four, Error::TooLarge { limit: 4, .. }), "{four}");
+    }
+}
+
+#[tokio::test]
+async fn debug_output_shows_nothing_of_headers_and_body() {
+    let headers = "Location: /hidden\r\nSet-Cookie: hidden\r\n";
+    let server = Server::answering(move |_, _| answer(200, headers, "hidden")).await;
+
+    let answer = client(|_| {}).send(Request::get(server.url("/shown?hidden"))).await.unwrap();
+
+    let head = format!("{answer:?}");
+    let whole = format!("{:?}", answer.whole(9).await.unwrap());
+    assert!(head.contains("200") && head.contains("/shown"), "{head}");
+    for text in [head, whole] {
+        assert!(text.contains('6') && !text.contains("hidden"), "{text}");
     }
 }
 
@@ -47,7 +62,7 @@ async fn a_body_is_sent_and_read_as_it_comes() {
     let (sender, body) = channel();
     sender.send(Ok("first".into())).await.unwrap();
 
-    let request = Request::new(Method::PUT, server.url("/")).stream(body);
+    let request = Request::new(Method::PUT, server.url("/")).stream(body, None);
     let mut answer = client.send(request).await.unwrap().into_body();
 
     assert_eq!(answer.part().await.unwrap().unwrap(), "first");
@@ -64,11 +79,53 @@ async fn a_stream_that_breaks_is_told_apart_from_a_server_that_does() {
     let (sender, body) = channel();
     sender.send(Err(std::io::Error::other("the disk is gone"))).await.unwrap();
 
-    let request = Request::new(Method::PUT, server.url("/")).stream(body);
+    let request = Request::new(Method::PUT, server.url("/")).stream(body, None);
     let error = send(&client, request).await.unwrap_err();
 
     assert!(matches!(error, Error::OwnBody { .. }), "{error}");
     assert!(error.with_causes().contains("the disk is gone"), "{}", error.with_causes());
+}
+
+#[tokio::test]
+async fn a_stream_of_declared_length_keeps_to_it() {
+    let server = Server::answering(|_, request| answer(200, "", request)).await;
+    let client = client(|_| {});
+    for (length, is_right) in [(9, true), (10, false), (8, false)] {
+        let (sender, body) = channel();
+        let parts = tokio::spawn(async move {
+            for part in ["four", "five5"] {
+                _ = sender.send(Ok(part.into())).await;
+            }
+        });
+
+        let request = Request::new(Method::PUT, server.url("/")).stream(body, Some(length));
+        let sent = send(&client, request).await;
+
+        parts.await.unwrap();
+        match sent {
+            Ok((_, text)) => {
+                assert!(is_right && text.contains("content-length: 9\r\n"), "{length}: {text}");
+                assert!(text.ends_with("\r\n\r\nfourfive5"), "{text}");
+            }
+            Err(error) => {
+                assert!(!is_right && matches!(error, Error::OwnBody { .. }), "{length}: {error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_request_contradicts_its_own_body() {
+    let server = Server::answering(|_, _| answer(200, "", "")).await;
+    let client = client(|_| {});
+    for name in ["Content-Length", "transfer-encoding", "HOST", "Connection", "Keep-Alive"] {
+        let error = client.send(server.get().header(name, "9").unwrap()).await.unwrap_err();
+
+        assert!(matches!(error, Error::OwnHeader { .. }), "{name}: {error}");
+    }
+    let error = client.send(Request::new(Method::CONNECT, server.url("/"))).await.unwrap_err();
+    assert!(matches!(error, Error::Method { .. }), "{error}");
+    assert_eq!(server.accepted(), 0);
 }
 
 #[tokio::test]
@@ -116,22 +173,4 @@ async fn the_server_learns_that_nobody_reads_the_rest() {
     drop(body);
 
     is_closed.await.unwrap();
-}
-
-#[test]
-fn a_client_without_a_runtime_sends_and_keeps_its_connection() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let server = runtime.block_on(Server::answering(|_, request| answer(200, "", request)));
-    let client = BlockingClient::new(settings()).unwrap();
-
-    for body in ["one", "two"] {
-        let request = Request::post(server.url("/x?y"), body).header("A", "b").unwrap();
-        let answer = client.send(request, 1000).unwrap();
-        let text = String::from_utf8(answer.body.to_vec()).unwrap();
-
-        assert!(text.starts_with("POST /x?y HTTP/1.1\r\na: b\r\n"), "{text}");
-        assert!(text.contains(&format!("\r\nhost: {}\r\n", server.address)), "{text}");
-        assert!(text.ends_with(&format!("\r\n\r\n{body}")), "{text}");
-    }
-    assert_eq!(server.accepted(), 1);
 }

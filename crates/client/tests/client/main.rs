@@ -1,6 +1,7 @@
 //! The client against real sockets.
 
 mod addresses;
+mod blocking;
 mod bodies;
 mod phases;
 mod pool;
@@ -8,3 +9,4 @@ mod redirects;
 mod retries;
 mod support;
 mod tls;
+mod uploads;

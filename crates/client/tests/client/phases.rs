@@ -105,7 +105,7 @@ async fn a_stream_that_stalls_has_only_so_long() {
     let (sender, body) = channel();
     sender.send(Ok("begun".into())).await.unwrap();
 
-    let request = Request::new(Method::PUT, server.url("/")).stream(body);
+    let request = Request::new(Method::PUT, server.url("/")).stream(body, None);
 
     assert_eq!(late(&client, request).await, Some(Phase::Send));
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use homeroom_client::Request;
 use tokio::io::AsyncWriteExt as _;
-use tokio::sync::Notify;
+use tokio::sync::{Barrier, Notify};
 
 use crate::support::{SHORT, Server, answer, client, read_request, send};
 
@@ -52,15 +53,31 @@ async fn a_kept_connection_that_the_server_closed_is_renewed() {
 }
 
 #[tokio::test]
+async fn a_connection_may_be_kept_without_end() {
+    let server = Server::answering(|_, _| answer(200, "", "")).await;
+    let client = client(|settings| settings.pool.idle = Duration::MAX);
+
+    for _ in 0..3 {
+        send(&client, server.get()).await.unwrap();
+        tokio::time::sleep(SHORT).await;
+    }
+
+    assert_eq!(server.accepted(), 1);
+}
+
+#[tokio::test]
 async fn no_more_requests_are_in_progress_than_the_limit() {
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (in_progress, highest) = (Arc::clone(&now), Arc::clone(&most));
+    // No request is answered before three have arrived.
+    let three = Arc::new(Barrier::new(3));
     let server = Server::start(move |_, mut stream| {
         let (now, most) = (Arc::clone(&in_progress), Arc::clone(&highest));
+        let three = Arc::clone(&three);
         async move {
             while read_request(&mut stream).await.is_some() {
                 most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                tokio::task::yield_now().await;
+                three.wait().await;
                 now.fetch_sub(1, Ordering::SeqCst);
                 stream.write_all(answer(200, "", "x").as_bytes()).await.unwrap();
             }
@@ -69,7 +86,7 @@ async fn no_more_requests_are_in_progress_than_the_limit() {
     .await;
     let client = client(|settings| settings.pool.requests_per_origin = 3);
 
-    let sent: Vec<_> = (0..50)
+    let sent: Vec<_> = (0..51)
         .map(|_| {
             let (client, request) = (client.clone(), server.get());
             tokio::spawn(async move { send(&client, request).await })
@@ -79,5 +96,5 @@ async fn no_more_requests_are_in_progress_than_the_limit() {
         one.await.unwrap().unwrap();
     }
 
-    assert!((1..=3).contains(&most.load(Ordering::SeqCst)));
+    assert_eq!(most.load(Ordering::SeqCst), 3);
 }

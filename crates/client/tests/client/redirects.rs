@@ -1,6 +1,10 @@
 //! Redirects, as far as they are followed.
 
-use homeroom_client::{Error, Redirects, Request};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use homeroom_client::{BackOff, Error, Redirects, Request, Retries};
 use http::Method;
 
 use crate::support::{Server, answer, channel, client, send};
@@ -47,9 +51,32 @@ async fn method_and_body_go_along_as_the_status_says() {
     assert!(left.starts_with("GET /303/0 ") && left.ends_with("\r\n\r\n"), "{left}");
     let (sender, body) = channel();
     drop(sender);
-    let streamed = Request::new(Method::PUT, server.url("/307/1")).stream(body);
-    let error = send(&client, streamed.header("content-length", "0").unwrap()).await.unwrap_err();
+    let streamed = Request::new(Method::PUT, server.url("/307/1")).stream(body, Some(0));
+    let error = send(&client, streamed).await.unwrap_err();
     assert!(matches!(error, Error::Redirect { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn tries_are_counted_across_redirects() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&seen);
+    let server = Server::answering(move |number, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+        match number {
+            1 => answer(302, "Location: /next\r\n", ""),
+            _ => answer(503, "", "busy"),
+        }
+    })
+    .await;
+    let soon = Duration::from_millis(1);
+    let client = client(|settings| {
+        settings.redirects = Redirects::Followed(1);
+        let back_off = BackOff { first: soon, most: soon };
+        settings.retries = Retries { back_off, ..Retries::few() };
+    });
+
+    assert_eq!(send(&client, server.get()).await.unwrap().0, 503);
+    assert_eq!(seen.load(Ordering::SeqCst), 4, "503, 302, 503, 503: two of them are retries");
 }
 
 #[tokio::test]
@@ -59,9 +86,25 @@ async fn credentials_do_not_go_to_another_origin() {
     let first = Server::answering(move |_, _| answer(302, &location, "")).await;
     let client = client(|settings| settings.redirects = Redirects::Followed(1));
 
-    let request = first.get().header("Authorization", "Bearer t").unwrap();
-    let text = send(&client, request.header("X-Kept", "yes").unwrap()).await.unwrap().1;
+    let request = first.get().header("Authorization", "Bearer hidden").unwrap();
+    let request = request.header("X-Api-Key", "hidden").unwrap();
+    let text = send(&client, request.header("Accept", "a/b").unwrap()).await.unwrap().1;
 
-    assert!(text.contains("x-kept: yes") && !text.contains("Bearer"), "{text}");
+    assert!(text.contains("accept: a/b") && !text.contains("hidden"), "{text}");
     assert!(text.contains(&format!("host: {}", other.address)), "{text}");
+}
+
+#[tokio::test]
+async fn a_body_does_not_go_to_another_origin() {
+    let other = chain().await;
+    let location = format!("Location: {}\r\n", other.url("/200/0"));
+    let first = Server::answering(move |_, _| answer(307, &location, "")).await;
+    let client = client(|settings| settings.redirects = Redirects::Followed(1));
+
+    let error = send(&client, Request::post(first.url("/"), "body")).await.unwrap_err();
+
+    assert!(matches!(error, Error::Redirect { .. }), "{error}");
+    assert_eq!(other.accepted(), 0);
+    let empty = send(&client, Request::post(first.url("/"), "")).await.unwrap();
+    assert!(empty.1.starts_with("POST /200/0 "), "{}", empty.1);
 }

@@ -71,13 +71,26 @@ async fn a_server_that_asks_for_too_long_a_pause_is_left_alone() {
 }
 
 #[tokio::test]
+async fn a_pause_that_outlasts_the_request_is_not_waited_for() {
+    let (server, seen) = failing(2, answer(503, "Retry-After: 20\r\n", "busy")).await;
+    let client = client(|settings| {
+        settings.retries = Retries::few();
+        settings.times.total = Some(Duration::from_secs(10));
+    });
+
+    let last = send(&client, server.get()).await.unwrap();
+
+    assert_eq!((last.0, last.1.as_str(), seen.load(Ordering::SeqCst)), (503, "busy", 1));
+}
+
+#[tokio::test]
 async fn a_streamed_body_is_sent_once() {
     let (server, seen) = failing(2, answer(503, "", "")).await;
     let (sender, body) = channel();
     drop(sender);
-    let request = Request::new(Method::PUT, server.url("/")).stream(body);
+    let request = Request::new(Method::PUT, server.url("/")).stream(body, Some(0));
 
-    let answer = send(&persistent(), request.header("content-length", "0").unwrap()).await;
+    let answer = send(&persistent(), request).await;
 
     assert_eq!((answer.unwrap().0, seen.load(Ordering::SeqCst)), (503, 1));
 }

@@ -136,6 +136,12 @@ pub fn channel() -> (mpsc::Sender<Result<Bytes, std::io::Error>>, Channel) {
     (sender, Channel(receiver))
 }
 
+/// Sends parts of a body until nobody takes them any more.
+pub async fn endless(sender: mpsc::Sender<Result<Bytes, std::io::Error>>) {
+    let part = Bytes::from(vec![b'a'; 64 << 10]);
+    while sender.send(Ok(part.clone())).await.is_ok() {}
+}
+
 impl Body for Channel {
     type Data = Bytes;
     type Error = std::io::Error;

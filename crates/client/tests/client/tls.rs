@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use homeroom_client::{Client, Error, Phase, Request, Settings, Trust, Url, Versions};
+use homeroom_client::{Client, Error, Phase, Request, Retries, Settings, Trust, Url, Versions};
+use http::Method;
 use http_body_util::Full;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -13,10 +14,10 @@ use hyper_util::server::conn::auto;
 use rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::TlsAcceptor;
 
-use crate::support::{Server, client, send};
+use crate::support::{LONG, SHORT, Server, channel, client, endless, send};
 
-/// A server with a certificate for `localhost` of its own. It answers with the version of HTTP.
-async fn secure() -> (Server, Trust) {
+/// Returns a new certificate for `localhost`, for a server and for those who trust it.
+fn identity() -> (TlsAcceptor, Trust) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -27,7 +28,13 @@ async fn secure() -> (Server, Trust) {
         .with_single_cert(vec![made.cert.der().clone()], key)
         .unwrap();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let trust = Trust::Bundle(made.cert.pem().into_bytes());
+    (TlsAcceptor::from(Arc::new(config)), trust)
+}
+
+/// A server with a certificate for `localhost` of its own. It answers with the version of HTTP.
+async fn secure() -> (Server, Trust) {
+    let (acceptor, trust) = identity();
     let server = Server::start(move |_, stream| {
         let acceptor = acceptor.clone();
         async move {
@@ -42,7 +49,7 @@ async fn secure() -> (Server, Trust) {
         }
     })
     .await;
-    (server, Trust::Bundle(made.cert.pem().into_bytes()))
+    (server, trust)
 }
 
 fn get(server: &Server, host: &str) -> Request {
@@ -76,12 +83,78 @@ async fn a_server_that_is_not_trusted_gets_no_request() {
     let (server, trust) = secure().await;
     let (_, other) = secure().await;
     for (trust, host) in [(other, "localhost"), (trust, "127.0.0.1")] {
-        let client = client(|settings| settings.trust = trust);
+        let accepted = server.accepted();
+        let client = client(|settings| {
+            settings.trust = trust;
+            settings.retries = Retries::few();
+        });
 
         let error = send(&client, get(&server, host)).await.unwrap_err();
 
         assert!(matches!(error, Error::Failed { phase: Phase::Tls, .. }), "{host}: {error}");
+        assert_eq!(server.accepted(), accepted + 1, "{host}: another try would end the same way");
     }
+}
+
+#[tokio::test]
+async fn a_full_socket_below_tls_does_not_keep_a_connection_open() {
+    let (acceptor, trust) = identity();
+    let server = Server::start(move |_, stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(_open) = acceptor.accept(stream).await else { return };
+            tokio::time::sleep(2 * LONG).await;
+        }
+    })
+    .await;
+    let client = client(|settings| {
+        settings.trust = trust;
+        settings.versions = Versions::Http1;
+        settings.times.send = SHORT;
+    });
+    let (sender, body) = channel();
+    let upload = tokio::spawn(endless(sender));
+    let mut request = get(&server, "localhost").stream(body, None);
+    request.method = Method::PUT;
+
+    let error = send(&client, request).await.unwrap_err();
+
+    assert!(matches!(error, Error::TimedOut { phase: Phase::Send, .. }), "{error}");
+    tokio::time::timeout(LONG, upload).await.expect("the body is dropped").unwrap();
+}
+
+#[tokio::test]
+async fn an_upload_over_http_2_ends_with_the_answer_that_nobody_reads() {
+    let (acceptor, trust) = identity();
+    let server = Server::start(move |_, stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let Ok(stream) = acceptor.accept(stream).await else { return };
+            let service = service_fn(|request: http::Request<hyper::body::Incoming>| async move {
+                let (sender, body) = channel();
+                sender.send(Ok("begun".into())).await.unwrap();
+                tokio::spawn(async move {
+                    let _open = (request, sender);
+                    tokio::time::sleep(2 * LONG).await;
+                });
+                Ok::<_, Infallible>(http::Response::new(body))
+            });
+            let builder = auto::Builder::new(TokioExecutor::new());
+            _ = builder.serve_connection(TokioIo::new(stream), service).await;
+        }
+    })
+    .await;
+    let client = client(|settings| settings.trust = trust);
+    let (sender, body) = channel();
+    sender.send(Ok("begun".into())).await.unwrap();
+    let mut request = get(&server, "localhost").stream(body, None);
+    request.method = Method::PUT;
+
+    let mut answer = client.send(request).await.unwrap().into_body();
+    assert_eq!(answer.part().await.unwrap().unwrap(), "begun");
+    drop(answer);
+
+    tokio::time::timeout(LONG / 2, sender.closed()).await.expect("the body is dropped");
 }
 
 #[tokio::test]
@@ -89,6 +162,7 @@ async fn a_client_that_trusts_nobody_uses_no_https() {
     let (server, _) = secure().await;
     let client = Client::new(Settings::trusted(Duration::from_secs(30))).unwrap();
 
+    assert!(matches!(Settings::for_operator(LONG).trust, Trust::Native));
     let error = send(&client, get(&server, "localhost")).await.unwrap_err();
 
     assert!(matches!(error, Error::Trust { .. }), "{error}");
