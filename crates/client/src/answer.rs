@@ -130,11 +130,6 @@ impl Answer {
         self.body
     }
 
-    /// Returns the answer as a type of the `http` crate, to be passed on.
-    pub fn into_http(self) -> http::Response<AnswerBody> {
-        http::Response::from_parts(self.head, self.body)
-    }
-
     /// Reads a short body to its end, so that its connection can be used again. Ends the request's own
     /// body if some of it is left.
     pub(crate) async fn discard(self) {

@@ -104,7 +104,7 @@ fn read(store: &Store, text: String) -> Result<Vec<Vec<StoreValue>>, StoreError>
 }
 
 /// Returns the rows that a table should have, with each cell as `shown` makes it.
-fn rows<T>(
+fn rows_of<T>(
     table: &Table,
     (uuid, change_version, body): (Uuid, i64, &str),
     shown: impl Fn(&Cell<'_>, ColumnType) -> T,
@@ -164,7 +164,7 @@ fn every_view_shows_each_value_in_its_column() {
                 .collect::<Result<_, _>>()
                 .unwrap();
 
-            let wanted = rows(table, (*uuid, change_version, body), in_sqlite);
+            let wanted = rows_of(table, (*uuid, change_version, body), in_sqlite);
             let wanted_names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
             assert_eq!(names, wanted_names, "{name}");
             assert_eq!(rows, wanted, "{name}");
@@ -222,7 +222,7 @@ fn every_view_on_postgres_shows_each_value_in_its_column() {
                 let text = format!("SELECT {} FROM {name}", columns.join(", "));
                 let rows = read(&store, text).unwrap_or_else(|error| panic!("{name}: {error}"));
                 found.push((table.name.clone(), rows));
-                let rows = rows(table, (*uuid, change_version, body), in_text);
+                let rows = rows_of(table, (*uuid, change_version, body), in_text);
                 wanted.push((table.name.clone(), rows));
             }
         }

@@ -58,9 +58,3 @@ pub struct Reached {
     pub(crate) seen: Vec<(KindId, i64)>,
 }
 
-impl Reached {
-    /// Returns whether one of these numbers was reached.
-    pub fn any_of(&self, numbers: &[i64]) -> bool {
-        self.numbers.iter().any(|number| numbers.contains(number))
-    }
-}

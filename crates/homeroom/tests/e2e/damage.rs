@@ -152,7 +152,7 @@ const DAMAGE: &[(&str, &str, &str)] = &[
         "a past tie more",
         "INSERT INTO past_tie (label, item, holder, via) SELECT max(label), 1, 2, 3 FROM \
       tie",
-        "past tie",
+        "tie of a deleted document",
     ),
     ("a count", "UPDATE tally SET n = n + 1 WHERE kind = (SELECT max(kind) FROM tally)", "counts"),
     ("counts gone", "DELETE FROM tally WHERE kind = (SELECT max(kind) FROM tally)", "counts"),
