@@ -47,13 +47,16 @@ impl BlockingClient {
     ///
     /// Why there is no complete answer.
     pub fn send(&self, request: Request, limit: usize) -> Result<WholeAnswer, Error> {
-        let runtime = self.runtime.as_ref().expect("only dropping the client takes its runtime");
-        runtime.block_on(async {
+        self.runtime().block_on(async {
             for _ in 0..TURNS {
                 tokio::task::yield_now().await;
             }
             self.client.send(request).await?.whole(limit).await
         })
+    }
+
+    fn runtime(&self) -> &Runtime {
+        self.runtime.as_ref().expect("only dropping the client takes its runtime")
     }
 }
 
