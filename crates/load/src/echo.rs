@@ -14,19 +14,14 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::Notify;
 
-use counts::EchoCounts;
-use freeze::Freezer;
 pub use options::EchoOptions;
 pub use queue::PlantedCapacity;
-use queue::Queue;
 use shared::EchoState;
 
 /// A running echo server; it answers until it is dropped.
@@ -48,15 +43,7 @@ impl Echo {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = Builder::new_multi_thread().thread_name("lab-echo").enable_all().build()?;
-        let shared = Arc::new(EchoState {
-            body: vec![b'x'; options.body_bytes.unwrap_or(0)].into(),
-            counts: EchoCounts::new(options.by_millisecond),
-            freezer: options.freeze.map(|(at, time)| Freezer::new(at, time)),
-            queue: options.capacity.map(|capacity| Queue::new(capacity).into()),
-            failed_at: AtomicU64::new(0),
-            over: Notify::new(),
-            options,
-        });
+        let shared = Arc::new(EchoState::new(options));
         let listener = {
             let _entered = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?

@@ -23,6 +23,19 @@ pub struct EchoState {
 }
 
 impl EchoState {
+    /// Returns the state before the first request.
+    pub fn new(options: EchoOptions) -> Self {
+        Self {
+            body: vec![b'x'; options.body_bytes.unwrap_or(0)].into(),
+            counts: EchoCounts::new(options.by_millisecond),
+            freezer: options.freeze.map(|(at, time)| Freezer::new(at, time)),
+            queue: options.capacity.map(|capacity| Queue::new(capacity).into()),
+            failed_at: AtomicU64::new(0),
+            over: Notify::new(),
+            options,
+        }
+    }
+
     /// Returns whether the next request is to fail. Failures are spread evenly over all requests,
     /// so the share is exact.
     pub fn next_fails(&self, share: f64) -> bool {

@@ -5,10 +5,9 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use super::shared::EchoState;
 
@@ -32,7 +31,7 @@ impl<S> Freezing<S> {
                 ready!(sleep.as_mut().poll(context));
                 self.sleep = None;
             }
-            match freezer.thaw(self.shared.counts.first(), Instant::now()) {
+            match freezer.thaw(self.shared.counts.first(), Instant::now().into_std()) {
                 Some(thaw) => self.sleep = Some(Box::pin(tokio::time::sleep_until(thaw.into()))),
                 None => return Poll::Ready(()),
             }
@@ -81,5 +80,37 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Freezing<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+    use tokio::time::timeout;
+
+    use super::super::options::EchoOptions;
+    use super::*;
+
+    const FREEZE: Duration = Duration::from_secs(10);
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_read_or_written_before_a_freeze_ends() {
+        let freeze = Some((Duration::ZERO, FREEZE));
+        let state = Arc::new(EchoState::new(EchoOptions { freeze, ..EchoOptions::plain() }));
+        let (mut client, server) = duplex(64);
+        let mut server = Freezing::new(server, state.clone());
+        client.write_all(b"asked").await.unwrap();
+        state.counts.arrive();
+
+        // The clock stands still but for what is waited for.
+        let read = timeout(FREEZE / 2, server.read_u8()).await;
+        let written = timeout(FREEZE / 4, server.write_u8(b'!')).await;
+
+        assert!(read.is_err() && written.is_err(), "{read:?} {written:?}");
+        assert_eq!(timeout(FREEZE, server.read_u8()).await.unwrap().unwrap(), b'a');
+        timeout(FREEZE, server.write_u8(b'!')).await.unwrap().unwrap();
+        assert_eq!(client.read_u8().await.unwrap(), b'!');
     }
 }

@@ -1,4 +1,3 @@
-#![expect(clippy::disallowed_methods, reason = "the lab sends by the clock and measures by it")]
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -94,14 +93,12 @@ fn beyond_its_capacity_it_sheds_and_says_when_to_come_again() {
 }
 
 #[test]
-fn while_it_is_frozen_nothing_is_read() {
-    let freeze = Some((Duration::ZERO, Duration::from_millis(300)));
+fn a_freeze_ends_and_loses_no_answer() {
+    let freeze = Some((Duration::ZERO, Duration::from_millis(50)));
     let echo = Echo::start(EchoOptions { freeze, ..EchoOptions::plain() }).unwrap();
-    let begun = std::time::Instant::now();
 
     // The first request starts the freeze; its answer and the second request wait until it ends.
-    let answers = exchange(&echo, &posts(1));
+    let answers = exchange(&echo, &posts(2));
 
-    assert_eq!(statuses(&answers), ["200"]);
-    assert!(begun.elapsed() >= Duration::from_millis(300));
+    assert_eq!(statuses(&answers), ["200", "200"]);
 }

@@ -2,11 +2,10 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use homeroom_load::engine::{
     Answer, Options, Protocol, Reaction, Request, Source, StepFacts, Target,
@@ -24,8 +23,8 @@ pub struct Answering {
     pub silent: bool,
     /// Whether it closes the connection after an answer.
     pub closes: bool,
-    /// When it is frozen, counted from its first connection.
-    pub freeze: Option<Range<Duration>>,
+    /// The number of answers after which it is frozen until [`StandIn::thaw`] is called.
+    pub freezes_after: Option<u64>,
 }
 
 impl Default for Answering {
@@ -35,7 +34,7 @@ impl Default for Answering {
             delay: Duration::ZERO,
             silent: false,
             closes: false,
-            freeze: None,
+            freezes_after: None,
         }
     }
 }
@@ -51,8 +50,11 @@ pub struct StandIn {
 struct State {
     over: AtomicBool,
     connections: AtomicU64,
+    heard: AtomicU64,
     answered: AtomicU64,
     head: Mutex<String>,
+    thawed: Mutex<bool>,
+    thaws: Condvar,
 }
 
 impl StandIn {
@@ -63,15 +65,13 @@ impl StandIn {
         let state = Arc::new(State::default());
         let shared = state.clone();
         thread::spawn(move || {
-            let mut begun = None;
             for stream in listener.incoming() {
                 if shared.over.load(Ordering::Relaxed) {
                     break;
                 }
-                let begun = *begun.get_or_insert_with(Instant::now);
                 let (state, answering) = (shared.clone(), answering.clone());
                 state.connections.fetch_add(1, Ordering::Relaxed);
-                thread::spawn(move || serve(&mut stream.unwrap(), &state, &answering, begun));
+                thread::spawn(move || serve(&mut stream.unwrap(), &state, &answering));
             }
         });
         Self { address, state }
@@ -87,6 +87,12 @@ impl StandIn {
         self.state.connections.load(Ordering::Relaxed)
     }
 
+    /// Ends a freeze.
+    pub fn thaw(&self) {
+        *self.state.thawed.lock().unwrap() = true;
+        self.state.thaws.notify_all();
+    }
+
     /// Returns the head of the last request.
     pub fn last_head(&self) -> String {
         self.state.head.lock().unwrap().clone()
@@ -96,24 +102,24 @@ impl StandIn {
 impl Drop for StandIn {
     fn drop(&mut self) {
         self.state.over.store(true, Ordering::Relaxed);
+        self.thaw();
         // Wakes the accepting thread, which then ends.
         _ = TcpStream::connect(self.address);
         thread::sleep(Duration::from_millis(50));
     }
 }
 
-fn serve(stream: &mut TcpStream, state: &State, answering: &Answering, begun: Instant) {
-    let mut heard = vec![];
+fn serve(stream: &mut TcpStream, state: &State, answering: &Answering) {
+    let mut unread = vec![];
     let mut room = [0; 4096];
     loop {
-        while let Some(end) = heard.windows(4).position(|four| four == b"\r\n\r\n") {
-            let asked: Vec<u8> = heard.drain(..end + 4).collect();
+        while let Some(end) = unread.windows(4).position(|four| four == b"\r\n\r\n") {
+            let asked: Vec<u8> = unread.drain(..end + 4).collect();
             *state.head.lock().unwrap() = String::from_utf8_lossy(&asked).into_owned();
-            if let Some(freeze) = &answering.freeze {
-                let now = begun.elapsed();
-                if freeze.contains(&now) {
-                    thread::sleep(freeze.end.saturating_sub(now));
-                }
+            let heard = state.heard.fetch_add(1, Ordering::Relaxed);
+            if answering.freezes_after.is_some_and(|answers| heard >= answers) {
+                let thawed = state.thawed.lock().unwrap();
+                drop(state.thaws.wait_while(thawed, |thawed| !*thawed).unwrap());
             }
             thread::sleep(answering.delay);
             if answering.silent {
@@ -126,7 +132,7 @@ fn serve(stream: &mut TcpStream, state: &State, answering: &Answering, begun: In
         }
         match stream.read(&mut room) {
             Ok(0) | Err(_) => return,
-            Ok(length) => heard.extend_from_slice(&room[..length]),
+            Ok(length) => unread.extend_from_slice(&room[..length]),
         }
     }
 }
