@@ -92,3 +92,9 @@ need_toolchain() {
     need_c_compiler
     need_rust
 }
+
+# Builds xtask. `--workspace` gives its dependencies the features that they have for the tests, so
+# that these do not need them once more.
+build_xtask() { cargo build --workspace --locked --quiet --bin xtask; }
+
+xtask() { "${CARGO_TARGET_DIR:-target}/debug/xtask" "$@"; }
