@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::house::{self, Done, cargo, root, succeed};
+use crate::part::Part;
 use crate::soak::client::Client;
 use crate::soak::server::Server;
-use crate::summary::Summary;
 use attack::{ATTACKS, Target};
 use ordinary::{Ordinary, Seen};
 
@@ -102,10 +102,10 @@ pub fn run(arguments: &[String]) -> Done {
 }
 
 /// Runs the adversary as one of the tests.
-pub fn check(summary: &mut Summary) {
+pub fn check(part: &mut Part) {
     println!("\nadversary");
     let settings = Settings { minutes: 10.0, binary: None, only: vec![] };
-    summary.take_check_shown(&match attacked(&settings) {
+    part.check(&match attacked(&settings) {
         Ok(broken) if broken.is_empty() => "passed: adversary of 10 minutes".to_owned(),
         Ok(broken) => format!("failed: adversary: {}", broken.join("; ")),
         Err(problem) => format!("failed: adversary: {problem}"),

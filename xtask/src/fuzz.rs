@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::house::{self, Done, cargo, root, succeed};
-use crate::summary::Summary;
+use crate::part::Part;
 
 /// The targets, by the names of their programs.
 const TARGETS: &[&str] = &["json", "query", "token", "xml"];
@@ -70,11 +70,11 @@ pub fn run(arguments: &[String]) -> Done {
 }
 
 /// Runs all targets as tests: briefly, or each for an hour in a long run.
-pub fn check(summary: &mut Summary, is_long: bool) {
-    println!("\nfuzz");
+pub fn check(part: &mut Part, is_long: bool) {
+    part.say("\nfuzz");
     if let Err(why) = compiler() {
         for target in TARGETS {
-            summary.skipped.push((format!("fuzz {target}"), why.clone()));
+            part.skip(format!("fuzz {target}"), &why);
         }
         return;
     }
@@ -82,7 +82,7 @@ pub fn check(summary: &mut Summary, is_long: bool) {
         if is_long { (SECONDS_LONG, None) } else { (SECONDS_SHORT, Some(SEED_SHORT)) };
     let programs = match build() {
         Ok(programs) => programs,
-        Err(problem) => return summary.take_check_shown(&format!("failed: fuzz: {problem}")),
+        Err(problem) => return part.check(&format!("failed: fuzz: {problem}")),
     };
     // A target uses one core.
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -96,7 +96,7 @@ pub fn check(summary: &mut Summary, is_long: bool) {
             running.into_iter().map(|one| one.join().expect("no fault ends it")).collect()
         });
         for (target, ran) in ended {
-            summary.take_check_shown(&match ran {
+            part.check(&match ran {
                 Ok(runs) => format!("passed: fuzz {target}: {runs} inputs in {seconds} s"),
                 Err(problem) => format!("failed: fuzz {target}: {problem}"),
             });

@@ -8,6 +8,8 @@ mod fuzz;
 mod generate;
 mod house;
 mod long;
+mod part;
+mod program;
 mod shim;
 mod soak;
 mod summary;

@@ -2,10 +2,9 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
-use crate::house::{Done, root};
-use crate::summary::Summary;
+use crate::house::root;
 
 /// Returns the path of a program that the tests' build has made, `homeroom` or `examples/report`.
 pub fn built(program: &str) -> PathBuf {
@@ -14,13 +13,12 @@ pub fn built(program: &str) -> PathBuf {
     root().join(target).join("debug").join(program)
 }
 
-/// Runs a program and passes on its output line by line; records a failed exit.
-pub fn each_line(
-    command: &mut Command,
-    summary: &mut Summary,
-    mut take: impl FnMut(&mut Summary, &str),
-) -> Done {
-    let failed_before = summary.failed;
+/// Runs a program and passes on its output line by line. Returns how it ended.
+///
+/// # Errors
+///
+/// If it cannot be started or its output cannot be read.
+pub fn each_line(command: &mut Command, mut take: impl FnMut(&str)) -> Result<ExitStatus, String> {
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
@@ -28,13 +26,9 @@ pub fn each_line(
     let stdout = child.stdout.take().expect("the output was asked for");
     for line in BufReader::new(stdout).split(b'\n') {
         let line = line.map_err(|error| format!("cannot read what was printed: {error}"))?;
-        take(summary, &String::from_utf8_lossy(&line));
+        take(&String::from_utf8_lossy(&line));
     }
-    let status = child.wait().map_err(|error| format!("cannot wait for the end: {error}"))?;
-    if !status.success() {
-        summary.ended_badly(failed_before);
-    }
-    Ok(())
+    child.wait().map_err(|error| format!("cannot wait for the end: {error}"))
 }
 
 /// Runs a program. If it fails, the last line of its output is the reason.

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::house::{self, Done, cargo, root, succeed};
-use crate::summary::Summary;
+use crate::part::Part;
 use load::{Load, Tally};
 use sample::Sample;
 use server::Server;
@@ -60,10 +60,10 @@ pub fn run(arguments: &[String]) -> Done {
 }
 
 /// Runs a soak as one of the tests.
-pub fn check(summary: &mut Summary) {
+pub fn check(part: &mut Part) {
     println!("\nsoak");
     let settings = Settings { minutes: 30.0, rate: 200.0, json: false, binary: None };
-    summary.take_check_shown(&match soak(&settings) {
+    part.check(&match soak(&settings) {
         Ok(0) => "passed: soak of 30 minutes".to_owned(),
         Ok(count) => format!("failed: soak: {count} of the checks above"),
         Err(problem) => format!("failed: soak: {problem}"),

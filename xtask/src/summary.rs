@@ -1,6 +1,7 @@
 //! Totals from the output of test programs.
 
 use std::fmt;
+use std::time::Duration;
 
 /// How many tests passed, failed and were skipped, with the reasons for the last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -89,15 +90,11 @@ impl Summary {
         }
     }
 
-    /// Does the same as [`Summary::take_check`] and shows the line.
-    pub fn take_check_shown(&mut self, line: &str) {
-        println!("{line}");
-        self.take_check(line);
-    }
-
-    /// Records that a program ended with an error; if it named no failed test, that counts as one.
-    pub fn ended_badly(&mut self, failed_before: usize) {
-        self.failed = self.failed.max(failed_before + 1);
+    /// Adds the totals of another part of the run.
+    pub fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped.extend(other.skipped);
     }
 }
 
@@ -107,6 +104,19 @@ impl fmt::Display for Summary {
         let Self { passed, failed, skipped, .. } = self;
         write!(f, "{passed} passed, {failed} failed, {} skipped", skipped.len())
     }
+}
+
+/// How many parts [`slowest`] lists.
+const SLOWEST: usize = 10;
+
+/// Returns a table of what took longest: a title, then seconds and name, the longest first.
+pub fn slowest(what: &str, mut times: Vec<(String, Duration)>) -> String {
+    times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    times.truncate(SLOWEST);
+    let line =
+        |(name, time): &(String, Duration)| format!("\n{:6.1} s  {name}", time.as_secs_f64());
+    let lines: String = times.iter().map(line).collect();
+    format!("the slowest {what}:{lines}")
 }
 
 #[cfg(test)]
@@ -171,13 +181,24 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 4 filtered out; 
     }
 
     #[test]
-    fn a_program_that_ends_badly_without_naming_a_test_is_one_failure() {
-        let mut summary = Summary { failed: 2, ..Summary::default() };
+    fn the_slowest_are_listed_with_the_longest_first() {
+        let times = (0..12).map(|n| (format!("part {n}"), Duration::from_millis(n * 500)));
 
-        summary.ended_badly(2);
-        summary.ended_badly(2);
+        let table = slowest("parts", times.collect());
 
-        assert_eq!(summary.failed, 3);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines.len(), 11);
+        assert_eq!(lines[..3], ["the slowest parts:", "   5.5 s  part 11", "   5.0 s  part 10"]);
+    }
+
+    #[test]
+    fn the_totals_of_parts_are_added() {
+        let skipped = vec![("fuzz".to_owned(), "no compiler".to_owned())];
+        let mut summary = Summary { passed: 1, failed: 2, skipped, ..Summary::default() };
+
+        summary.add(summary.clone());
+
+        assert_eq!(summary.to_string(), "2 passed, 4 failed, 2 skipped");
     }
 
     #[test]

@@ -1,42 +1,37 @@
 //! The browser suites: the pages that people read, in a real browser.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
-use super::program::quietly;
-use super::program::{built, each_line};
 use crate::house::{root, succeed};
-use crate::summary::Summary;
+use crate::part::{Job, Part};
+use crate::program::{built, quietly};
 
 /// The variable that names a browser, and the default one.
 const BROWSER: (&str, &str) = ("CHROMIUM", "/usr/bin/chromium");
 
-/// Runs the suites, or records why they are skipped.
-pub fn run(summary: &mut Summary) {
-    let folder = root().join("tests/browser");
-    if let Err(reason) = browser().and_then(|()| packages(&folder)) {
-        summary.skipped.push(("browser report".into(), reason));
-        return;
-    }
-    let reports = root().join("target/reports");
-    let mut example = Command::new(built("examples/report"));
-    example.current_dir(root()).arg(&reports).stdout(std::process::Stdio::null());
-    if let Err(problem) = succeed(&mut example) {
-        eprintln!("the reports cannot be made: {problem}");
-        summary.failed += 1;
-        return;
-    }
-    println!("\nbrowser: report");
-    let mut command = Command::new("node");
-    command.arg(folder.join("report_suite.mjs")).arg(&reports);
-    let ran = each_line(&mut command, summary, |summary, line| {
-        summary.take_check(line);
-        println!("{line}");
-    });
-    if let Err(problem) = ran {
-        eprintln!("{problem}");
-        summary.failed += 1;
-    }
+/// Returns the job that runs the suites. `installed` is the outcome of [`install`].
+pub fn job(installed: &Result<(), String>) -> Job<'_> {
+    const NAME: &str = "browser report";
+    Job::new(NAME, move |part: &mut Part| {
+        if let Err(reason) = installed {
+            return part.skip(NAME, reason);
+        }
+        part.say(format!("\n{NAME}"));
+        let reports = root().join("target/reports");
+        let mut example = Command::new(built("examples/report"));
+        example.current_dir(root()).arg(&reports).stdout(std::process::Stdio::null());
+        if let Err(problem) = succeed(&mut example) {
+            return part.check(&format!("failed: {NAME}: the reports cannot be made: {problem}"));
+        }
+        let mut suite = Command::new("node");
+        suite.arg(folder().join("report_suite.mjs")).arg(&reports);
+        part.run(NAME, &mut suite, Part::check);
+    })
+}
+
+fn folder() -> PathBuf {
+    root().join("tests/browser")
 }
 
 /// Checks that there is a browser.
@@ -55,8 +50,10 @@ fn browser() -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// Why they cannot be installed: a reason to skip, not a failure.
-fn packages(folder: &Path) -> Result<(), String> {
+/// Why they cannot be installed, or that there is no browser: a reason to skip, not a failure.
+pub fn install() -> Result<(), String> {
+    browser()?;
+    let folder = folder();
     quietly(Command::new("node").arg("--version"))
         .map_err(|why| format!("Node.js is needed (Debian: nodejs): {why}"))?;
     let wanted = std::fs::read(folder.join("package-lock.json"))
@@ -67,7 +64,7 @@ fn packages(folder: &Path) -> Result<(), String> {
     }
     eprintln!("installing what the browser suites need into tests/browser/node_modules");
     let mut npm = Command::new("npm");
-    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(folder);
+    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(&folder);
     quietly(&mut npm)
         .map_err(|why| format!("npm cannot install from the registry (Debian: npm): {why}"))?;
     std::fs::write(&installed, wanted).map_err(|error| format!("cannot write: {error}"))

