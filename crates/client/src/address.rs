@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_is_an_exception_for_every_host() {
+    fn an_allowed_network_applies_to_every_host() {
         let networks = vec!["10.1.0.0/16".parse().unwrap(), "169.254.169.254/32".parse().unwrap()];
         let policy = AddressPolicy::Public(Exceptions { networks, ..Exceptions::default() });
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_an_exception_for_internal_addresses_only() {
+    fn an_allowed_host_may_have_private_but_no_local_or_metadata_addresses() {
         let hosts = vec!["sis.district.test".into()];
         let policy = AddressPolicy::Public(Exceptions { hosts, ..Exceptions::default() });
 
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_network_counts_more_than_what_allows() {
+    fn a_refused_network_takes_precedence_over_allowed_networks_and_hosts() {
         let policy = AddressPolicy::Public(Exceptions {
             networks: vec!["10.0.0.0/8".parse().unwrap()],
             hosts: vec!["a".into()],

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_look_up_that_was_given_up_keeps_its_permit_until_its_thread_is_free() {
+    async fn a_cancelled_look_up_keeps_its_permit_until_its_thread_is_free() {
         static THREADS: Semaphore = Semaphore::const_new(1);
         let (release, is_released) = mpsc::channel::<()>();
         let soon = Duration::from_millis(50);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_system_knows_this_machine() {
+    async fn the_system_resolves_localhost_to_the_loopback() {
         let found = Names::System.look_up("localhost").await.unwrap();
 
         assert!(found.iter().all(IpAddr::is_loopback), "{found:?}");

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn origins_share_the_places_of_all() {
+    async fn all_origins_share_the_limit_of_the_client() {
         let places = Places::new(2, 3);
         let first = places.take(origin("a")).await;
         let _others = [places.take(origin("a")).await, places.take(origin("b")).await];

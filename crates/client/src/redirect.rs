@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_that_leads_astray_is_an_error() {
+    fn an_invalid_or_endless_redirect_is_an_error() {
         for target in ["http://a/", "ftp://a/", "https://u:p@a/", "//", "https://"] {
             assert!(step(&Method::GET, "https://a/", 302, target).is_err(), "{target}");
         }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_secret_stays_with_its_origin() {
+    fn headers_that_may_be_secret_are_not_sent_to_another_origin() {
         let key = HeaderName::from_static("x-api-key");
         let names = [AUTHORIZATION, COOKIE, key.clone(), ACCEPT, CONTENT_TYPE, HOST];
         let headers: HeaderMap =

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_end_has_its_answer() {
+    fn the_outcome_of_an_attempt_decides_whether_it_is_repeated() {
         let few = Retries::few();
         for (method, ended, is_again) in [
             (&GET, failed(Phase::Connect, false), true),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_repeatable_is_sent_again() {
+    fn a_request_declared_repeatable_is_retried() {
         let attempt = Attempt { is_repeatable: true, ..attempt(&POST, answered(503)) };
 
         assert!(Retries::few().pause(&attempt, 0.0).is_some());
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_given_the_pause_that_it_asks_for_up_to_the_limit() {
+    fn a_retry_waits_as_long_as_the_server_asks_up_to_the_limit() {
         let few = Retries::few();
         let asking = |seconds| {
             let retry_after = Some(Duration::from_secs(seconds));
@@ -251,7 +251,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_policy_sends_twice_what_may_have_arrived_and_is_not_idempotent(
+        fn no_policy_repeats_a_non_idempotent_request_that_may_have_arrived(
             ended in ends(), times in 0u32..9, number in 1u32..9, chance in 0.0f64..1.0,
         ) {
             let retries = Retries { times, ..Retries::few() };

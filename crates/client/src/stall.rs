@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_alarm_rings_at_the_end_of_its_time_or_of_the_whole_request() {
+    async fn an_alarm_rings_at_its_own_limit_or_that_of_the_whole_request() {
         let begun = Instant::now();
 
         let stalled = rings(&mut Alarm::new(LIMIT, None)).await;
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whatever_moves_sets_an_alarm_back() {
+    async fn progress_resets_an_alarm() {
         let begun = Instant::now();
         let mut alarm = Alarm::new(LIMIT, None);
         for _ in 0..3 {

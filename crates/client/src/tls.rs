@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_certificate_is_refused() {
+    fn a_bundle_without_a_certificate_is_refused() {
         for pem in ["", "not PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
         {
             let read = Trust::Bundle(pem.into()).read(Versions::Http1);

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_beyond_ascii_is_refused_with_a_hint() {
+    fn a_host_that_is_not_ascii_is_refused_with_a_hint() {
         let refused = Url::parse("https://münchen.test/").unwrap_err();
 
         assert!(refused.reason.contains("Punycode"), "{refused}");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_to_send_to_is_refused_without_its_secrets() {
+    fn an_invalid_url_is_refused_and_its_secrets_are_not_shown() {
         for text in [
             "",
             "/path",
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_form_for_people_shows_the_query() {
+    fn display_and_debug_omit_the_query() {
         let url = Url::parse("https://host:1/a/b?token=hidden").unwrap();
 
         assert_eq!(format!("{url} {url:?}"), "https://host:1/a/b Url(https://host:1/a/b)");

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_range_is_known_by_its_first_and_last_address() {
+    fn each_range_includes_its_first_and_last_address() {
         for (text, range) in [
             ("0.0.0.0", Some(Range::Unspecified)),
             ("0.255.255.255", Some(Range::Unspecified)),
@@ -248,7 +248,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_form_of_an_ipv4_address_makes_it_public(bits: u32) {
+        fn an_embedded_ipv4_address_is_never_more_public_than_itself(bits: u32) {
             let plain = Ipv4Addr::from(bits);
             let [a, b] = [(bits >> 16) as u16, (bits & 0xffff) as u16];
             let forms = [
@@ -271,7 +271,7 @@ mod tests {
         }
 
         #[test]
-        fn the_standard_library_knows_no_private_address_that_is_public_here(bits: u32) {
+        fn every_special_address_of_the_standard_library_is_in_a_range(bits: u32) {
             let address = Ipv4Addr::from(bits);
             let is_special = address.is_private() || address.is_loopback() || address.is_link_local()
                 || address.is_multicast() || address.is_broadcast() || address.is_documentation()

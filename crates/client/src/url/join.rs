@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_is_joined_as_rfc_3986_has_it() {
+    fn a_relative_reference_is_resolved_as_in_rfc_3986() {
         let base = Url::parse("http://a/b/c/d;p?q").unwrap();
         for (reference, whole) in [
             ("g", "http://a/b/c/g"),
@@ -115,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_server_sends_as_a_location_leads_to_a_url_or_is_refused(
+        fn any_location_becomes_a_url_or_is_refused(
             base in "http://a[/?.:a]{0,6}",
             references in proptest::collection::vec("(http:)?[a/?#:.@*\\[\\]%0ä-]{0,8}", 1..4),
         ) {

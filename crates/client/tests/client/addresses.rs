@@ -103,7 +103,7 @@ async fn the_address_that_was_checked_is_the_one_that_is_connected_to() {
 }
 
 #[tokio::test]
-async fn of_several_addresses_only_the_allowed_ones_are_tried() {
+async fn only_the_allowed_addresses_of_a_host_are_tried() {
     let port = both().await;
     let (names, _) = names(&[&[INTERNAL, PUBLIC], &["169.254.169.254", INTERNAL]]);
     let guarded = guarded(|settings| settings.names = names);
@@ -125,7 +125,7 @@ async fn the_next_address_is_tried_if_one_does_not_answer() {
 }
 
 #[tokio::test]
-async fn a_redirect_leads_to_no_address_that_the_policy_refuses() {
+async fn a_redirect_to_a_refused_address_is_not_followed() {
     let internal = Server::answering(|_, _| answer(200, "", "reached")).await;
     let location = format!("Location: http://{}/\r\n", internal.address);
     let public = Server::start_at(&format!("{PUBLIC}:0"), move |_, mut stream| {
@@ -145,7 +145,7 @@ async fn a_redirect_leads_to_no_address_that_the_policy_refuses() {
 }
 
 #[tokio::test]
-async fn an_allowed_host_is_not_reached_where_it_names_this_machine() {
+async fn an_allowed_host_that_resolves_to_this_machine_is_refused() {
     let server = Server::answering(|_, _| answer(200, "", "reached")).await;
     let names = Names::given(|_| async { Ok(vec![INTERNAL.parse().unwrap()]) });
     let hosts = vec!["school.test".into()];

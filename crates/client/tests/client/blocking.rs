@@ -57,7 +57,7 @@ fn a_connection_that_the_server_closes_between_two_calls_is_renewed() {
 }
 
 #[test]
-fn dropping_the_client_waits_for_no_look_up_that_hangs() {
+fn dropping_the_client_does_not_wait_for_a_hanging_look_up() {
     let (release, is_released) = mpsc::channel::<()>();
     let is_released = Arc::new(Mutex::new(is_released));
     let names = Names::given(move |_| {
