@@ -199,7 +199,7 @@ async fn delete(world: &World, sample: &Sample) -> Result<(), String> {
 }
 
 #[tokio::test]
-async fn every_resource_forgets_a_deleted_document_and_takes_it_anew() {
+async fn every_resource_forgets_a_deleted_document_and_accepts_it_again() {
     for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("a deleted document is gone, and can be created again");
