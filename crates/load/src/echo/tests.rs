@@ -31,7 +31,7 @@ fn statuses(answers: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_was_posted_is_answered_and_counted() {
+fn a_posted_body_is_echoed_and_counted() {
     let echo = Echo::start(EchoOptions { by_millisecond: true, ..EchoOptions::plain() }).unwrap();
 
     let answers = exchange(&echo, &posts(2));
@@ -50,7 +50,7 @@ fn what_was_posted_is_answered_and_counted() {
 }
 
 #[test]
-fn a_fixed_body_is_as_long_as_was_asked() {
+fn a_fixed_body_has_the_requested_length() {
     let echo = Echo::start(EchoOptions { body_bytes: Some(1024), ..EchoOptions::plain() }).unwrap();
 
     let answers = exchange(&echo, &post("hello", true));
@@ -70,7 +70,7 @@ fn the_share_of_errors_is_exact() {
 }
 
 #[test]
-fn beyond_its_capacity_it_sheds_and_says_when_to_come_again() {
+fn requests_beyond_capacity_are_shed_with_retry_after() {
     let capacity =
         PlantedCapacity { rate: 1.0, workers: 1, spread: 0.0, queue: Duration::ZERO, seed: 1 };
     let echo =
@@ -94,7 +94,7 @@ fn beyond_its_capacity_it_sheds_and_says_when_to_come_again() {
 }
 
 #[test]
-fn while_it_is_frozen_nothing_is_read() {
+fn a_frozen_server_reads_nothing() {
     let freeze = Some((Duration::ZERO, Duration::from_millis(300)));
     let echo = Echo::start(EchoOptions { freeze, ..EchoOptions::plain() }).unwrap();
     let begun = std::time::Instant::now();
