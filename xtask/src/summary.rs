@@ -160,7 +160,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 4 filtered out; 
     }
 
     #[test]
-    fn what_successful_tests_print_is_not_shown() {
+    fn output_of_successful_tests_is_hidden() {
         let mut summary = Summary::default();
 
         let shown: Vec<&str> = TWO_PROGRAMS.lines().filter(|line| summary.take(line)).collect();
@@ -171,7 +171,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 4 filtered out; 
     }
 
     #[test]
-    fn a_program_that_ends_badly_without_naming_a_test_is_one_failure() {
+    fn a_program_that_crashes_without_naming_a_test_is_one_failure() {
         let mut summary = Summary { failed: 2, ..Summary::default() };
 
         summary.ended_badly(2);
