@@ -19,7 +19,7 @@ use crate::error::StoreError;
 use crate::id::{DocumentId, KindId};
 use crate::list::{ListQuery, Page};
 use crate::row::BLOCK_BITS;
-use crate::store::Asked;
+use crate::store::ListRequest;
 
 pub(crate) use source::{Bytes, Head, Source};
 pub(crate) use statement::{Driver, Statement};
@@ -72,28 +72,28 @@ async fn page<S: Source>(source: &S, query: &ListQuery, driver: Driver) -> Resul
     Ok(Page { rows, is_cut: false })
 }
 
-/// Where questions come from.
+/// Where requests come from.
 pub(crate) trait Asks: Send {
     /// The next one; none after the last.
-    fn next(&mut self) -> impl Future<Output = Option<Asked>> + Send;
+    fn next(&mut self) -> impl Future<Output = Option<ListRequest>> + Send;
 }
 
-/// Answers questions until there are no more. `small` maps an error after which the transaction can
+/// Answers requests until there are no more. `small` maps an error after which the transaction can
 /// still be used (an answer too large for a page); any other error ends it.
 pub(crate) async fn serve<S: Source>(
     source: &S,
     small: impl Fn(S::Error) -> Result<StoreError, S::Error>,
-    mut questions: impl Asks,
+    mut requests: impl Asks,
 ) -> Result<(), S::Error> {
-    while let Some(asked) = questions.next().await {
+    while let Some(request) = requests.next().await {
         // Nobody waits for an answer that cannot be given.
-        match asked {
-            Asked::Page(query, reply) => {
+        match request {
+            ListRequest::Page(query, reply) => {
                 let page = list(source, &query).await;
                 _ = reply
                     .send(page.map_or_else(|error| small(error).map(Err), |page| Ok(Ok(page)))?);
             }
-            Asked::Count(query, reply) => {
+            ListRequest::Count(query, reply) => {
                 let count = count(source, &query).await;
                 _ = reply
                     .send(count.map_or_else(|error| small(error).map(Err), |count| Ok(Ok(count)))?);

@@ -10,13 +10,13 @@ use tokio::sync::{mpsc, oneshot};
 use crate::error::StoreError;
 use crate::list::{ListQuery, Page};
 use crate::sqlite;
-use crate::store::asked::Asked;
 use crate::store::handle::{Engine, Store};
+use crate::store::list_request::ListRequest;
 
 /// One state of a store, for as long as the work on it lasts.
 #[derive(Debug)]
 pub struct Moment {
-    asks: mpsc::UnboundedSender<Asked>,
+    requests: mpsc::UnboundedSender<ListRequest>,
 }
 
 impl Moment {
@@ -29,7 +29,7 @@ impl Moment {
         let mut is_cut = false;
         loop {
             let (reply, answer) = oneshot::channel();
-            match self.ask(Asked::Page(query.clone(), reply), answer).await {
+            match self.ask(ListRequest::Page(query.clone(), reply), answer).await {
                 Err(StoreError::TooLarge { fits, .. }) if query.limit > 1 => {
                     query.limit = fits.clamp(1, query.limit - 1);
                     is_cut = true;
@@ -46,16 +46,16 @@ impl Moment {
     /// As [`Store::count`].
     pub async fn count(&self, query: ListQuery) -> Result<u64, StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.ask(Asked::Count(query, reply), answer).await
+        self.ask(ListRequest::Count(query, reply), answer).await
     }
 
     async fn ask<T>(
         &self,
-        asked: Asked,
+        request: ListRequest,
         answer: oneshot::Receiver<Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let ended = || StoreError::Away("a read ended in the middle".into());
-        self.asks.send(asked).map_err(|_| ended())?;
+        self.requests.send(request).map_err(|_| ended())?;
         answer.await.map_err(|_| ended())?
     }
 }
@@ -73,17 +73,17 @@ impl Store {
         is_long: bool,
         work: impl FnOnce(Moment) -> F,
     ) -> Result<T, StoreError> {
-        let (asks, mut questions) = mpsc::unbounded_channel();
-        let working = Box::pin(work(Moment { asks }));
+        let (requests, mut received) = mpsc::unbounded_channel();
+        let working = Box::pin(work(Moment { requests }));
         match &*self.engine {
             Engine::Sqlite(sqlite) => {
-                let serve = move |c: &_| sqlite::serve(c, &mut questions);
+                let serve = move |c: &_| sqlite::serve(c, &mut received);
                 let serving = sqlite.lister.read(is_long, self.list_deadline, serve);
                 both(Box::pin(serving), working).await
             }
             Engine::Postgres(postgres) => {
-                let questions = tokio::sync::Mutex::new(questions);
-                both(Box::pin(postgres.serve(is_long, &questions)), working).await
+                let received = tokio::sync::Mutex::new(received);
+                both(Box::pin(postgres.serve(is_long, &received)), working).await
             }
         }
     }
