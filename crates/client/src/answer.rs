@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::error::{Error, Phase, Tried};
 use crate::outgoing::Progress;
-use crate::places::Place;
+use crate::permits::Permit;
 use crate::times::end_of;
 use crate::url::Url;
 
@@ -53,8 +53,8 @@ pub struct AnswerBody {
     /// Rings when the next part is late. It is set while there is nothing to read.
     alarm: Pin<Box<Sleep>>,
     is_set: bool,
-    /// The place of the request; `None` once this body has been read to its end.
-    place: Option<Arc<Place>>,
+    /// The permit of the request; `None` once this body has been read to its end.
+    permit: Option<Arc<Permit>>,
     upload: Arc<Progress>,
 }
 
@@ -74,17 +74,17 @@ impl Answer {
     pub(crate) fn new(
         response: http::Response<Incoming>,
         limits: BodyLimits,
-        place: Arc<Place>,
+        permit: Arc<Permit>,
         upload: Arc<Progress>,
     ) -> Self {
         let (head, content) = response.into_parts();
-        let place = (!content.is_end_stream()).then_some(place);
+        let permit = (!content.is_end_stream()).then_some(permit);
         let url = limits.tried.url.clone();
         let alarm = Box::pin(tokio::time::sleep(limits.gap));
         Self {
             head,
             url,
-            body: AnswerBody { content, limits, alarm, is_set: false, place, upload },
+            body: AnswerBody { content, limits, alarm, is_set: false, permit, upload },
         }
     }
 
@@ -195,7 +195,7 @@ impl Body for AnswerBody {
         };
         this.is_set = false;
         if polled.is_none() || this.content.is_end_stream() {
-            this.place = None;
+            this.permit = None;
         } else if let Some(error) = this.late() {
             return Poll::Ready(Some(Err(error)));
         }
@@ -220,7 +220,7 @@ impl Body for AnswerBody {
 
 impl Drop for AnswerBody {
     fn drop(&mut self) {
-        if self.place.is_some() {
+        if self.permit.is_some() {
             self.upload.abandon();
         }
     }

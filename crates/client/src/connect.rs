@@ -22,18 +22,18 @@ use tokio_rustls::client::TlsStream;
 
 use crate::address::{AddressPolicy, Range};
 use crate::error::{Cause, Phase};
-use crate::names::Names;
+use crate::resolver::Resolver;
 use crate::stall::Watched;
 use crate::times::{Times, end_of};
 use crate::url::Url;
 
 /// Opens connections as the settings say.
 #[derive(Clone)]
-pub struct Connector(Arc<Parts>);
+pub struct Connector(Arc<ConnectorInner>);
 
-struct Parts {
+struct ConnectorInner {
     addresses: AddressPolicy,
-    names: Names,
+    resolver: Resolver,
     times: Times,
     tls: Option<TlsConnector>,
 }
@@ -56,19 +56,24 @@ impl Connector {
     /// Makes a connector. Without a TLS configuration it opens plain connections only.
     pub fn new(
         addresses: AddressPolicy,
-        names: Names,
+        resolver: Resolver,
         times: Times,
         tls: Option<Arc<ClientConfig>>,
     ) -> Self {
-        Self(Arc::new(Parts { addresses, names, times, tls: tls.map(TlsConnector::from) }))
+        Self(Arc::new(ConnectorInner {
+            addresses,
+            resolver,
+            times,
+            tls: tls.map(TlsConnector::from),
+        }))
     }
 }
 
-impl Parts {
+impl ConnectorInner {
     async fn open(&self, uri: Uri) -> Result<TokioIo<Socket>, NotConnected> {
         let url = Url::try_from(uri).map_err(|error| failed(Phase::Resolve, error))?;
         let origin = url.origin();
-        let looked_up = self.names.look_up(&origin.host);
+        let looked_up = self.resolver.look_up(&origin.host);
         let found = within(Phase::Resolve, self.times.resolve, looked_up).await?;
         let allowed = self.allowed(&origin.host, &found)?;
         let connected = connect(&allowed, origin.port, self.times.connect);

@@ -10,7 +10,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::places::Place;
+use crate::permits::Permit;
 use crate::request::Stream;
 use crate::stall::Alarm;
 
@@ -27,8 +27,8 @@ pub struct Outgoing {
     /// Rings when a stream has nothing to send for too long. Nobody else would notice once the answer is
     /// there.
     alarm: Alarm,
-    /// The place of the request, which its answer has too: it is free when both are gone.
-    _place: Arc<Place>,
+    /// The permit of the request. The answer shares it; it is returned when both are dropped.
+    _permit: Arc<Permit>,
 }
 
 /// What is sent.
@@ -62,7 +62,7 @@ pub struct State {
 
 impl Outgoing {
     /// Starts a body. The second value tells how far it has got.
-    pub fn new(content: Content, alarm: Alarm, place: Arc<Place>) -> (Self, Arc<Progress>) {
+    pub fn new(content: Content, alarm: Alarm, permit: Arc<Permit>) -> (Self, Arc<Progress>) {
         let is_done = content.is_sent();
         let state = State { moved: Instant::now(), is_done, is_broken: false, is_abandoned: false };
         let progress = Arc::new(Progress {
@@ -70,7 +70,7 @@ impl Outgoing {
             done: Notify::new(),
             waker: Mutex::default(),
         });
-        (Self { content, progress: Arc::clone(&progress), alarm, _place: place }, progress)
+        (Self { content, progress: Arc::clone(&progress), alarm, _permit: permit }, progress)
     }
 
     /// Returns why the body ends before it was sent, if it does.

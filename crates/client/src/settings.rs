@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::address::AddressPolicy;
-use crate::names::Names;
 use crate::redirect::Redirects;
+use crate::resolver::Resolver;
 use crate::retry::Retries;
 use crate::times::Times;
 use crate::tls::{Trust, Versions};
@@ -28,7 +28,7 @@ pub struct Settings {
     /// Which versions of HTTP it offers.
     pub versions: Versions,
     /// Where the addresses of a host come from.
-    pub names: Names,
+    pub resolver: Resolver,
 }
 
 /// The limits of a client's connections.

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use homeroom_client::{Client, Error, Names, Phase, Request, Trust, Url};
+use homeroom_client::{Client, Error, Phase, Request, Resolver, Trust, Url};
 use http::Method;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpSocket, TcpStream};
@@ -50,7 +50,7 @@ async fn waiting_for_a_free_slot_has_a_time_limit() {
 #[tokio::test]
 async fn resolving_a_name_has_a_time_limit() {
     let client = client(|settings| {
-        settings.names = Names::given(|_| std::future::pending());
+        settings.resolver = Resolver::given(|_| std::future::pending());
         settings.times.resolve = SHORT;
     });
     let url = Url::parse("http://school.test/").unwrap();

@@ -20,7 +20,7 @@ type Looked = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
 /// A source of addresses for host names.
 #[derive(Clone, Default)]
-pub enum Names {
+pub enum Resolver {
     /// The system's resolver. At most 16 names of the process are looked up at a time; further ones
     /// wait, which is part of the time for looking up.
     #[default]
@@ -29,7 +29,7 @@ pub enum Names {
     Given(Arc<dyn Fn(String) -> Looked + Send + Sync>),
 }
 
-impl Names {
+impl Resolver {
     /// Makes a source from a function.
     pub fn given<F, L>(look_up: F) -> Self
     where
@@ -77,7 +77,7 @@ async fn on_a_thread<T: Send + 'static>(
     done.await.map_err(io::Error::other)
 }
 
-impl fmt::Debug for Names {
+impl fmt::Debug for Resolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::System => "System",
@@ -111,7 +111,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_system_resolves_localhost_to_the_loopback() {
-        let found = Names::System.look_up("localhost").await.unwrap();
+        let found = Resolver::System.look_up("localhost").await.unwrap();
 
         assert!(found.iter().all(IpAddr::is_loopback), "{found:?}");
     }
