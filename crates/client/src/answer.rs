@@ -1,4 +1,4 @@
-//! An answer: its head as soon as it arrives, its body as a whole or as it comes.
+//! An answer: its head as soon as it arrives, its body as a whole or in parts.
 #![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
 use std::future::Future as _;
@@ -20,7 +20,7 @@ use crate::permits::Permit;
 use crate::times::end_of;
 use crate::url::Url;
 
-/// The most bytes of an unwanted body that are read to keep its connection.
+/// The most bytes of an unwanted body that are read so that its connection can be reused.
 const DISCARD_MAX: usize = 64 << 10;
 /// The longest time for reading an unwanted body.
 const DISCARD_TIME: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub struct Answer {
     body: AnswerBody,
 }
 
-/// An answer with its whole body. Its `Debug` form shows no header and nothing of the body.
+/// An answer with its whole body. Its `Debug` form shows neither headers nor body.
 #[derive(Clone)]
 pub struct WholeAnswer {
     /// The status.
@@ -43,10 +43,12 @@ pub struct WholeAnswer {
     pub body: Bytes,
 }
 
-/// The body of an answer as it comes. The request counts as in progress until this body has been read to
-/// its end or is dropped, and the request's own body has been sent. If it is dropped before its end, the
-/// server is told that nobody waits for the rest, and no more is sent. If it was read to its end, the
-/// request's body goes on as long as the connection takes it.
+/// The body of an answer, to be read in parts.
+///
+/// The request counts as in progress until this body has been read to its end or dropped, and the
+/// request's own body has been sent. Dropping it early closes the connection, or resets the stream on
+/// HTTP/2, and stops sending the request's body. After it has been read to its end, the rest of the
+/// request's body is still sent, as long as the connection accepts it.
 pub struct AnswerBody {
     content: Incoming,
     limits: BodyLimits,
@@ -58,7 +60,7 @@ pub struct AnswerBody {
     upload: Arc<Progress>,
 }
 
-/// The request of a body, and its time limits.
+/// The request to which a body belongs, and the time limits of the body.
 #[derive(Debug, Clone)]
 pub struct BodyLimits {
     /// The request.
@@ -98,7 +100,7 @@ impl Answer {
         &self.head.headers
     }
 
-    /// Returns the URL that answered: another than the request's if a redirect was followed.
+    /// Returns the URL that answered; it differs from the request's if a redirect was followed.
     pub fn url(&self) -> &Url {
         &self.url
     }
@@ -107,7 +109,7 @@ impl Answer {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] if it has more than `limit` bytes; otherwise why it does not end.
+    /// [`Error::TooLarge`] if it has more than `limit` bytes; otherwise what kept it from being read.
     pub async fn whole(mut self, limit: usize) -> Result<WholeAnswer, Error> {
         let too_large = |tried: &Tried| Error::TooLarge { tried: tried.clone(), limit };
         let declared = self.body.size_hint().lower();
@@ -125,7 +127,7 @@ impl Answer {
         Ok(WholeAnswer { status, headers, body: body.freeze() })
     }
 
-    /// Returns the body, to be read as it comes.
+    /// Returns the body, to be read in parts.
     pub fn into_body(self) -> AnswerBody {
         self.body
     }
@@ -140,7 +142,7 @@ impl Answer {
 }
 
 impl WholeAnswer {
-    /// Returns the value of a header, if it is there and is text.
+    /// Returns the value of a header, if the answer has it and it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }

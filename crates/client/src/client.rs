@@ -1,4 +1,4 @@
-//! Sends requests: a permit, a connection, tries, redirects.
+//! Sends requests: permits, connections, retries, redirects.
 #![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
 use std::fmt;
@@ -23,13 +23,13 @@ use crate::stall::{Alarm, Stalled};
 use crate::times::end_of;
 use crate::tls::Trust;
 
-/// How often an HTTP/2 connection with open requests is asked whether the server is still there.
+/// The interval between pings on an HTTP/2 connection with open requests.
 const PING_EVERY: Duration = Duration::from_secs(20);
-/// The longest wait for the answer to that; then the connection counts as broken.
+/// The longest wait for the answer to a ping, after which the connection counts as broken.
 const PING_TIME: Duration = Duration::from_secs(10);
 
-/// The longest time that a connection is kept without a request. The pool adds the time to the clock,
-/// which a time without end would overflow.
+/// The longest time that a connection is kept without a request. The pool adds it to the present time,
+/// which an unlimited duration would overflow.
 const IDLE_MAX: Duration = Duration::from_hours(24);
 
 /// An HTTP client with a pool of connections. Its clones share the pool.
@@ -44,7 +44,7 @@ struct ClientInner {
     permits: Permits,
 }
 
-/// A try that has failed.
+/// An attempt that has failed.
 struct FailedAttempt {
     error: Error,
     /// Whether the server may have received some of the request.
@@ -72,7 +72,7 @@ impl Client {
         Ok(Self(Arc::new(ClientInner { settings, pool, permits })))
     }
 
-    /// Sends a request. Returns its answer as soon as the head of it is there; any status is an
+    /// Sends a request. Returns the answer as soon as its head has arrived; any status is an
     /// answer, not an error.
     ///
     /// If the returned future is dropped, the request ends: its connection is closed, or on HTTP/2
@@ -80,7 +80,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Why there is no answer; [`Error::phase`] says how far the request got.
+    /// The reason why there is no answer; [`Error::phase`] says how far the request got.
     pub async fn send(&self, mut request: Request) -> Result<Answer, Error> {
         request.check()?;
         request.protect();
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    /// Sends a request, and those to which redirects lead.
+    /// Sends a request and follows its redirects.
     async fn follow(&self, mut request: Request, until: Option<Instant>) -> Result<Answer, Error> {
         let mut number = 1;
         for followed in 0.. {
@@ -124,7 +124,8 @@ impl Client {
         unreachable!("the policy ends a chain of redirects")
     }
 
-    /// Sends a request as often as the policy allows. `number` counts the tries; a redirect does not.
+    /// Sends a request as often as the policy allows. `number` counts the attempts; a redirect is not
+    /// one.
     async fn try_often(
         &self,
         request: &mut Request,
@@ -257,7 +258,7 @@ impl FailedAttempt {
         Self { error, was_sent: false }
     }
 
-    /// Says in which phase a request has failed that got no connection.
+    /// Returns the phase in which a request failed that got no connection.
     fn before_sending(error: legacy::Error, tried: &Tried) -> Self {
         let tried = tried.clone();
         let reason = find::<NotConnected>(&error).cloned();
@@ -274,7 +275,8 @@ impl FailedAttempt {
         })
     }
 
-    /// Says in which phase a request has failed that had a connection, and whether some of it was sent.
+    /// Returns the phase in which a request failed that had a connection, and whether any of it was
+    /// sent.
     fn of(error: legacy::Error, progress: &Progress, tried: &Tried) -> Self {
         if find::<NotConnected>(&error).is_some() {
             // The connection was of no use any more, and there was no other one.

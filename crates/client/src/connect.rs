@@ -27,7 +27,7 @@ use crate::stall::Watched;
 use crate::times::{Times, end_of};
 use crate::url::Url;
 
-/// Opens connections as the settings say.
+/// Opens connections according to the settings.
 #[derive(Clone)]
 pub struct Connector(Arc<ConnectorInner>);
 
@@ -38,10 +38,10 @@ struct ConnectorInner {
     tls: Option<TlsConnector>,
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum NotConnected {
-    /// The address policy refuses all addresses; this is the first.
+    /// The address policy refuses all addresses of the host; this is the first.
     #[error("{0} is {1}")]
     Refused(IpAddr, Range),
     /// A phase took too long.
@@ -90,7 +90,7 @@ impl ConnectorInner {
         Ok(TokioIo::new(Socket::Tls(Box::new(shaken))))
     }
 
-    /// Returns the addresses that the policy allows. They are connected to as they are: the name is
+    /// Returns the addresses that the policy allows. The client connects to exactly these; the name is
     /// not resolved again.
     fn allowed(&self, host: &str, found: &[IpAddr]) -> Result<Vec<IpAddr>, NotConnected> {
         let mut refused = None;

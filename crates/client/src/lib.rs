@@ -1,9 +1,9 @@
-//! The one HTTP client of the house: every request that Homeroom, its lab and its tasks send goes
-//! through it, except for the load that the lab measures.
+//! The HTTP client that Homeroom, its lab and its tasks use for every request that they send, except
+//! for the load that the lab measures.
 //!
 //! A [`Client`] has a pool of connections and speaks HTTP/1.1 and HTTP/2. Its [`Settings`] are values:
 //! a time-out for each [`Phase`], [`Retries`], [`Redirects`], an [`AddressPolicy`] against server-side
-//! request forgery. Parts that need different settings make a client each.
+//! request forgery. Code that needs other settings creates a client of its own.
 //!
 //! ```
 //! # use std::io::{Read as _, Write as _};

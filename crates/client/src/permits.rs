@@ -1,4 +1,4 @@
-//! How many requests are in progress, to one origin and to all.
+//! Limits the requests in progress, for each origin and in all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Where a host's addresses come from.
+//! Resolves host names to addresses.
 
 use std::fmt;
 use std::future::Future;
@@ -12,8 +12,8 @@ use tokio::sync::Semaphore;
 /// The most threads of this process that wait for the system's resolver.
 const THREADS_MAX: usize = 16;
 
-/// Holds a permit for each such thread. A thread goes on waiting after its request has been given up,
-/// because nothing can interrupt it.
+/// The permits for these threads. A thread keeps waiting after its request has been cancelled, because
+/// nothing can interrupt it.
 static THREADS: Semaphore = Semaphore::const_new(THREADS_MAX);
 
 type Looked = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
@@ -21,8 +21,8 @@ type Looked = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 /// A source of addresses for host names.
 #[derive(Clone, Default)]
 pub enum Resolver {
-    /// The system's resolver. At most 16 names of the process are looked up at a time; further ones
-    /// wait, which is part of the time for looking up.
+    /// The system's resolver. The process looks up at most 16 names at a time; further ones wait, and
+    /// the wait counts towards [`Times::resolve`](crate::Times).
     #[default]
     System,
     /// A function from a host name to its addresses.
@@ -39,11 +39,11 @@ impl Resolver {
         Self::Given(Arc::new(move |host| Box::pin(look_up(host))))
     }
 
-    /// Looks up a host's addresses. A literal address is its own.
+    /// Looks up a host's addresses. A literal address is returned as it is.
     ///
     /// # Errors
     ///
-    /// The resolver's, or that there is no address.
+    /// The resolver's own; [`io::ErrorKind::NotFound`] if there is no address.
     pub async fn look_up(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         if let Ok(address) = host.parse() {
             return Ok(vec![address]);
@@ -63,8 +63,8 @@ impl Resolver {
     }
 }
 
-/// Does work that blocks on a thread of its own. The permit for it is held until the work ends,
-/// whether or not somebody still waits for the result.
+/// Runs blocking work on a thread of its own. The work holds its permit until it ends, even if the
+/// caller no longer waits for the result.
 async fn on_a_thread<T: Send + 'static>(
     threads: &'static Semaphore,
     work: impl FnOnce() -> T + Send + 'static,

@@ -10,23 +10,23 @@ use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
 
 /// A URL that a request can be sent to. It has no user name, password or fragment. Its host is in lower
-/// case, and a port that its scheme has anyway is left out, so that one server has one spelling.
+/// case and the default port of its scheme is omitted, so that one server has one spelling.
 ///
 /// Its `Display` form leaves out the query, since a query may contain secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url(Arc<Uri>);
 
-/// Text that is not a URL to send to.
+/// An error for text that is not a URL to which a request can be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{shown:?} is not a URL to send to: {reason}; write it as https://host/path")]
 pub struct UrlError {
-    /// What was given, without its query and without a user name or password.
+    /// The text without its query, user name and password.
     pub shown: String,
     /// What is wrong with it.
     pub reason: &'static str,
 }
 
-/// The server that a URL names. Each connection, and each credential, is for one origin.
+/// The server that a URL names. Connections and credentials belong to one origin each.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// Whether connections use TLS.
@@ -105,7 +105,7 @@ fn usual_port(is_secure: bool) -> u16 {
     if is_secure { 443 } else { 80 }
 }
 
-/// Returns an authority with its host in lower case and without the usual port.
+/// Returns an authority with its host in lower case and without the default port.
 fn usual_form(authority: &Authority, is_secure: bool) -> Result<Authority, &'static str> {
     if authority.as_str().contains('@') {
         return Err("it contains a user name or password");
@@ -133,7 +133,7 @@ fn usual_form(authority: &Authority, is_secure: bool) -> Result<Authority, &'sta
     text.parse().map_err(|_| "it is not an absolute URL")
 }
 
-/// Returns text that was meant as a URL, without parts that may be secret.
+/// Returns the text of an invalid URL without the parts that may be secret.
 fn shown(text: &str) -> String {
     let end = text.find(['?', '#']).unwrap_or(text.len());
     let text = match text.rfind('@') {

@@ -19,7 +19,7 @@ pub struct NetworkError(pub String);
 impl Network {
     /// Makes a network of all addresses whose first `bits` bits are those of `first`.
     ///
-    /// `bits` beyond the length of the address count as the whole address.
+    /// A number of bits greater than the length of the address means the whole address.
     pub const fn new(first: IpAddr, bits: u8) -> Self {
         Self { first, bits }
     }

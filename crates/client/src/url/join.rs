@@ -1,4 +1,4 @@
-//! Where a reference within a document leads, such as the target of a redirect.
+//! Resolves a relative reference, such as the target of a redirect.
 
 use http::Uri;
 use http::uri::Authority;
@@ -6,11 +6,11 @@ use http::uri::Authority;
 use super::Url;
 
 impl Url {
-    /// Returns the URL that a reference in a document at this URL stands for.
+    /// Resolves a reference against this URL.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The reason why the reference is not valid.
     ///
     /// Source: RFC 3986 §5.2.2; RFC 9110 §10.2.2 (`Location`).
     pub fn join(&self, reference: &str) -> Result<Self, &'static str> {
