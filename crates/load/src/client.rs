@@ -1,5 +1,5 @@
-//! Requests beside the load test: a token, an exporter's text, the documents of a set-up. They are sent
-//! one at a time, within limits of time and size.
+//! Requests beside the load test, such as for a token, for an exporter's text, or to create
+//! documents beforehand. They are sent one at a time, within limits of time and size.
 
 use std::io;
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ use crate::engine::Target;
 /// The largest answer in bytes: the description of a large model has 10 MB.
 const BODY_MAX: usize = 64 << 20;
 
-/// The server of a request, and how long a request may take.
+/// The server that requests are sent to, and their time limit.
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// The server to call.
@@ -134,7 +134,7 @@ impl Kept {
         &self.caller
     }
 
-    /// Sends a request, and repeats it once, immediately, if the connection breaks. So it is only for
+    /// Sends a request, and repeats it once, immediately, if the connection breaks. Use it only for
     /// requests that may arrive twice.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// When the echo is frozen.
+/// The time during which the echo is frozen.
 #[derive(Debug, Clone, Copy)]
 pub struct Freezer {
     at: Duration,

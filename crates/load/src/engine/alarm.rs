@@ -1,4 +1,4 @@
-//! Measures how late this machine ends a sleep.
+//! Measures how late this machine wakes from a sleep.
 
 /// The most by which a sleep is cut short, in nanoseconds.
 const MOST: f64 = 100_000.0;
@@ -23,7 +23,7 @@ impl Alarm {
         self.lead as u64
     }
 
-    /// Takes in that a sleep ended `late` nanoseconds after the moment that was asked for.
+    /// Records that a sleep ended `late` nanoseconds after the requested moment.
     pub fn rang(&mut self, late: u64) {
         // Steps in this proportion settle at a lead that makes the share `EARLY` of wakes early.
         let step = if late as f64 > self.lead { EARLY } else { EARLY - 1.0 };

@@ -1,7 +1,7 @@
 //! Answers several questions of one request from one state of the store.
 //!
-//! A question may depend on earlier answers. The questions go to the thread or connection that holds
-//! the state, which it does no longer than a list may take.
+//! A question may depend on earlier answers. The questions go to the thread or connection that
+//! holds the state, which it does no longer than a list may take.
 
 use std::pin::Pin;
 
@@ -20,11 +20,11 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// As [`Store::list`].
+    /// Returns a page of a list, like [`Store::list`].
     ///
     /// # Errors
     ///
-    /// As [`Store::list`].
+    /// Those of [`Store::list`].
     pub async fn list(&self, mut query: ListQuery) -> Result<Page, StoreError> {
         let mut is_cut = false;
         loop {
@@ -39,11 +39,11 @@ impl Moment {
         }
     }
 
-    /// As [`Store::count`].
+    /// Counts the documents of a list, like [`Store::count`].
     ///
     /// # Errors
     ///
-    /// As [`Store::count`].
+    /// Those of [`Store::count`].
     pub async fn count(&self, query: ListQuery) -> Result<u64, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.ask(ListRequest::Count(query, reply), answer).await
@@ -61,13 +61,13 @@ impl Moment {
 }
 
 impl Store {
-    /// Works on one state of the store; `is_long` says whether a list of it may have to look at very
-    /// many documents.
+    /// Works on one state of the store; `is_long` says whether a list of it may have to look at
+    /// very many documents.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Deadline`], [`StoreError::Busy`] if too many wait, other errors of the store. An error
-    /// of the store is returned even if the work has made something else of it.
+    /// [`StoreError::Deadline`], [`StoreError::Busy`] if too many wait, other errors of the store.
+    /// An error of the store is returned even if the work has made something else of it.
     pub async fn at_one_moment<T, F: Future<Output = T>>(
         &self,
         is_long: bool,
