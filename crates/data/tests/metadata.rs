@@ -34,7 +34,7 @@ const NOW: Timestamp = Timestamp(1_795_250_901_000_000);
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 #[tokio::test]
-async fn the_discovery_document_links_to_every_endpoint() {
+async fn the_root_returns_the_discovery_document() {
     let (status, _, body) = ask(&Metadata::new(small()), "/", &[("accept", "*/*")]).await;
 
     assert_eq!(status, 200);

@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_labels_both_sides() {
+    fn the_table_states_each_difference_and_the_verdict() {
         let text = table(&on_a_drifting_machine(1.1, 0.0, 1));
 
         let mean = text.lines().find(|line| line.starts_with("mean ms")).unwrap();

@@ -216,7 +216,7 @@ async fn hold(
 }
 
 #[tokio::test]
-async fn each_strategy_permits_every_action_on_the_subjects_in_its_row() {
+async fn each_strategy_permits_exactly_what_its_row_says_for_every_action() {
     for village in Village::on_each_store().await {
         let mut failures = Failures::of("a strategy lets through what its row says");
         for (strategy, cells) in TABLE {

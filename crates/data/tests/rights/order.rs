@@ -29,7 +29,7 @@ async fn a_key_change_is_refused_after_stored_rights_and_before_sent_rights_are_
 }
 
 #[tokio::test]
-async fn a_key_change_is_refused_before_the_namespace_is_checked() {
+async fn a_key_change_is_refused_before_the_sent_namespace_is_checked() {
     for owner in owners().await {
         define_for(&owner.app, "ByNamespace", &["NamespaceBased"], &["assessment"]).await;
         let subject = uri("AcademicSubjectDescriptor", "Mathematics");

@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_goal_must_hold_in_each_window() {
+    fn windows_are_judged_against_a_percentile_goal() {
         let constants = Constants::default();
         let goal = Goal::p99(1_200.0);
         let verdict = |windows: &[f64]| {

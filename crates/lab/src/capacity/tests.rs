@@ -280,7 +280,7 @@ fn a_stopped_search_reports_its_findings() {
 }
 
 #[test]
-fn the_constants_decide_the_reserved_time() {
+fn the_constants_decide_how_much_time_is_reserved() {
     let of = |constants: Constants| (constants.budget_s, constants.reserve_share);
 
     assert_eq!(of(Constants::default()), (600.0, 1.0));
