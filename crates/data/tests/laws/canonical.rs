@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::holds;
 use super::spelling::{Dice, respelled};
-use crate::app::document::walk;
+use crate::app::places::walk;
 use crate::app::samples::{Extent, Sample, Samples};
 use crate::app::{STANDARDS, model};
 

@@ -6,9 +6,9 @@ use homeroom_store::{References, Row, Uuid};
 use serde_json::Value;
 
 use crate::app::TestApp;
-use crate::app::document::{What, walk};
 use crate::app::failures::Failures;
 use crate::app::filled::{filled, without_additions};
+use crate::app::places::{What, walk};
 use crate::app::samples::{Extent, Sample};
 use crate::app::world::World;
 

@@ -6,8 +6,8 @@ use homeroom_model::{ColumnSource, Place, Resource, ResourceKind, Scalar, Target
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
-use crate::app::document::{Found, What, walk};
 use crate::app::failures::Failures;
+use crate::app::places::{Found, What, walk};
 use crate::app::samples::{Extent, Sample};
 use crate::app::world::sample;
 

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::violations::{each_is_refused_at, where_missing};
 use crate::app::TestApp;
-use crate::app::document::{Found, What, walk};
 use crate::app::failures::Failures;
+use crate::app::places::{Found, What, walk};
 use crate::app::samples::{Extent, Sample};
 use crate::app::spellings::spellings;
 use crate::app::world::World;

@@ -4,9 +4,9 @@ use homeroom_model::{Presence, Resource};
 use serde_json::Value;
 
 use crate::app::TestApp;
-use crate::app::document::{Spot, What, walk};
 use crate::app::failures::Failures;
 use crate::app::filled::{filled, without_additions};
+use crate::app::places::{Spot, What, walk};
 use crate::app::samples::{Extent, Sample, other};
 use crate::app::world::World;
 

@@ -3,8 +3,8 @@
 use homeroom_model::{PropertyKind, QueryField, Resource, Scalar};
 use serde_json::Value;
 
-use crate::app::document::walk;
 use crate::app::failures::Failures;
+use crate::app::places::walk;
 use crate::app::samples::{Extent, Sample, at, other};
 use crate::app::world::World;
 use crate::app::{TestApp, encoded};

@@ -4,8 +4,8 @@ use homeroom_model::Scalar;
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
-use crate::app::document::{What, walk};
 use crate::app::failures::Failures;
+use crate::app::places::{What, walk};
 use crate::app::samples::{Extent, other};
 use crate::app::world::{World, sample};
 

@@ -4,9 +4,9 @@ use homeroom_model::{Resource, ResourceKind, Scalar};
 use serde_json::Value;
 
 use crate::app::TestApp;
-use crate::app::document::walk;
 use crate::app::failures::Failures;
 use crate::app::filled::{filled, without_additions};
+use crate::app::places::walk;
 use crate::app::samples::{Extent, Sample, Samples};
 use crate::app::world::World;
 

@@ -6,8 +6,8 @@ use homeroom_http::Violations;
 use homeroom_model::{Presence, Resource, Scalar};
 use serde_json::{Value, json};
 
-use crate::app::document::{Found, Spot, What, walk};
 use crate::app::failures::Failures;
+use crate::app::places::{Found, Spot, What, walk};
 use crate::app::samples::{Extent, Sample};
 use crate::app::world::World;
 use crate::app::{STANDARDS, TestApp};
