@@ -62,8 +62,8 @@ const UNDER_WAY: [&str; 9] = [
 /// something.
 const BUDGETS_MIN: usize = 10;
 
-/// The settings from the command line.
-struct Settings {
+/// The options of a run, from the command line.
+struct Options {
     minutes: f64,
     binary: Option<PathBuf>,
     /// Parts of the names of attacks to run; empty for all.
@@ -83,29 +83,29 @@ struct Finding {
 ///
 /// If a check does not hold, or the server cannot be started.
 pub fn run(arguments: &[String]) -> Done {
-    let mut settings = Settings { minutes: 10.0, binary: None, only: vec![] };
+    let mut options = Options { minutes: 10.0, binary: None, only: vec![] };
     let mut rest = arguments.iter().map(String::as_str);
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument {
             "--minutes" => {
-                settings.minutes =
+                options.minutes =
                     value()?.parse().map_err(|_| "--minutes wants a number".to_owned())?;
             }
-            "--binary" => settings.binary = Some(value()?.into()),
-            "--only" => settings.only = value()?.split(',').map(str::to_owned).collect(),
+            "--binary" => options.binary = Some(value()?.into()),
+            "--only" => options.only = value()?.split(',').map(str::to_owned).collect(),
             _ => return Err(format!("unknown: {argument}; see `cargo xtask`")),
         }
     }
-    let broken = attacked(&settings)?;
+    let broken = attacked(&options)?;
     if broken.is_empty() { Ok(()) } else { Err(house::TOLD.to_owned()) }
 }
 
 /// Runs the adversary as one of the tests.
 pub fn check(part: &mut Part) {
     println!("\nadversary");
-    let settings = Settings { minutes: 10.0, binary: None, only: vec![] };
-    part.check(&match attacked(&settings) {
+    let options = Options { minutes: 10.0, binary: None, only: vec![] };
+    part.check(&match attacked(&options) {
         Ok(broken) if broken.is_empty() => "passed: adversary of 10 minutes".to_owned(),
         Ok(broken) => format!("failed: adversary: {}", broken.join("; ")),
         Err(problem) => format!("failed: adversary: {problem}"),
@@ -121,8 +121,8 @@ struct Most {
 }
 
 /// Runs the attack. Returns the checks that do not hold.
-fn attacked(settings: &Settings) -> Result<Vec<&'static str>, String> {
-    let binary = match &settings.binary {
+fn attacked(options: &Options) -> Result<Vec<&'static str>, String> {
+    let binary = match &options.binary {
         Some(binary) => binary.canonicalize().map_err(|e| format!("{}: {e}", binary.display()))?,
         None => {
             succeed(&mut cargo(&["build", "--release", "--locked", "--quiet", "-p", "homeroom"]))?;
@@ -133,7 +133,7 @@ fn attacked(settings: &Settings) -> Result<Vec<&'static str>, String> {
         Server::start_with(&binary, &root().join("target/adversary"), &|data| fill(&binary, data))?;
     let greedy = server.another(&binary)?;
     let (idle_over, over) = (AtomicBool::new(false), AtomicBool::new(false));
-    let time = Duration::from_secs_f64(settings.minutes * 60.0);
+    let time = Duration::from_secs_f64(options.minutes * 60.0);
     println!(
         "{} students; ordinary clients send {RATE} requests a second, alone for {:.0} s and beside \
          the attack for {:.0} s\n",
@@ -152,7 +152,7 @@ fn attacked(settings: &Settings) -> Result<Vec<&'static str>, String> {
     let target = &target;
     let attack = std::thread::scope(|scope| {
         let chosen = ATTACKS.iter().filter(|attack| {
-            settings.only.is_empty() || settings.only.iter().any(|o| attack.name.contains(&**o))
+            options.only.is_empty() || options.only.iter().any(|o| attack.name.contains(&**o))
         });
         let running: Vec<_> = chosen
             .enumerate()

@@ -19,12 +19,12 @@ mod generators;
 mod large;
 mod load;
 mod machine;
+mod options;
 mod pages;
 mod planted;
 mod published;
 mod rights;
 mod server;
-mod settings;
 mod small;
 mod work;
 
@@ -35,8 +35,8 @@ use self::server::OTHER_STORE;
 use crate::house::Done;
 use crate::test::postgres::Servers;
 use files::text;
+use options::Options;
 use server::{STORE, homeroom};
-use settings::Settings;
 
 const POSTGRES: &str = "--postgres";
 const AGAINST: &str = "--against";
@@ -56,7 +56,7 @@ pub fn run(arguments: &[String]) -> Done {
     if has(POSTGRES) {
         return on_postgres(arguments);
     }
-    let settings = Settings {
+    let options = Options {
         rounds: number("--rounds", 5)?,
         seconds: u32::try_from(number("--seconds", 4)?).map_err(|e| e.to_string())?,
         documents: number("--documents", 1_000_000)?,
@@ -68,13 +68,13 @@ pub fn run(arguments: &[String]) -> Done {
     if !has("--no-build") {
         build()?;
     }
-    _ = std::fs::remove_dir_all(&settings.folder);
-    std::fs::create_dir_all(&settings.folder).map_err(|e| e.to_string())?;
+    _ = std::fs::remove_dir_all(&options.folder);
+    std::fs::create_dir_all(&options.folder).map_err(|e| e.to_string())?;
     println!("Commit {}; {}.\n", machine::commit(), machine::describe());
     if std::env::var_os(STORE).is_some() {
         println!("The store is a PostgreSQL database; its CPU is not counted.\n");
     }
-    let district = settings.folder.join("district");
+    let district = options.folder.join("district");
     homeroom(&[
         "generate",
         "--students",
@@ -90,12 +90,12 @@ pub fn run(arguments: &[String]) -> Done {
     let mut table = String::from("| what | median | least – greatest |\n|---|---|---|\n");
     let usual = |table: &mut String| {
         if !has("--large") {
-            small::run(&settings, &district, table)?;
+            small::run(&options, &district, table)?;
         }
-        if has("--small") { Ok(()) } else { large::run(&settings, &district, table) }
+        if has("--small") { Ok(()) } else { large::run(&options, &district, table) }
     };
     let done = match arguments.iter().find_map(|argument| mode(argument)) {
-        Some(mode) => mode(&settings, &district, &mut table),
+        Some(mode) => mode(&options, &district, &mut table),
         None => usual(&mut table),
     };
     if table.lines().count() > 2 {
@@ -116,18 +116,18 @@ fn against(arguments: &[String]) -> Result<Option<PathBuf>, String> {
 }
 
 /// A measurement, which writes its results to the table.
-type Mode = fn(&Settings, &Path, &mut String) -> Done;
+type Mode = fn(&Options, &Path, &mut String) -> Done;
 
 /// Returns the measurement that an argument selects in place of the usual ones.
 fn mode(argument: &str) -> Option<Mode> {
     Some(match argument {
         "--pages" => pages::run,
-        "--lab" => |settings, _, table| {
-            generators::run(settings, table)?;
-            agreement::run(settings, table)
+        "--lab" => |options, _, table| {
+            generators::run(options, table)?;
+            agreement::run(options, table)
         },
-        "--planted" => |settings, _, table| planted::run(settings, table),
-        "--published" => |settings, district, _| published::run(settings, district),
+        "--planted" => |options, _, table| planted::run(options, table),
+        "--published" => |options, district, _| published::run(options, district),
         "--rights" => rights::run,
         _ => return None,
     })

@@ -4,6 +4,7 @@ mod circles;
 mod dependencies;
 mod laws;
 mod licences;
+mod links;
 mod metadata;
 mod modules;
 mod source;
@@ -40,6 +41,11 @@ const STEPS: &[Step] = &[
     Step { name: "names", wants: "no branch names a resource", run: laws::check_names },
     Step { name: "purity", wants: "what is pure does no I/O", run: laws::check_purity },
     Step { name: "leftovers", wants: "nothing unfinished is left", run: laws::check_leftovers },
+    Step {
+        name: "links",
+        wants: "every link between the pages leads to a file or a heading",
+        run: links::check,
+    },
     Step {
         name: "generated",
         wants: "`cargo xtask gen` would write what is there",

@@ -67,22 +67,39 @@ pub fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
+/// Folders with files that are not ours: built, or installed from a registry.
+const FOREIGN: &[&str] = &["node_modules", "target"];
+
 /// Returns every `.rs` file below a folder, sorted; empty if there is no such folder.
 ///
 /// # Errors
 ///
 /// If a folder cannot be read.
 pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    files(folder, "rs")
+}
+
+/// Returns every file below a folder that has an extension, sorted; empty if there is no such
+/// folder. Hidden folders and those of others are left out.
+///
+/// # Errors
+///
+/// If a folder cannot be read.
+pub fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     let mut found = vec![];
     if !folder.is_dir() {
         return Ok(found);
     }
     let failed = |error| format!("{}: {error}", shown(folder));
     for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
+        let entry = entry.map_err(failed)?;
+        let (path, name) = (entry.path(), entry.file_name());
         if path.is_dir() {
-            found.extend(rust_files(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let name = name.to_string_lossy();
+            if !name.starts_with('.') && !FOREIGN.contains(&&*name) {
+                found.extend(files(&path, extension)?);
+            }
+        } else if path.extension().is_some_and(|found| found == extension) {
             found.push(path);
         }
     }

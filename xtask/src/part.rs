@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_ends_badly_without_naming_a_test_is_one_failure() {
+    fn a_program_that_crashes_without_naming_a_test_is_one_failure() {
         let mut part = Part::default();
         let mut shell = |script: &str| {
             let mut command = Command::new("sh");

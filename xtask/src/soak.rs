@@ -28,8 +28,8 @@ const SAMPLE: Duration = Duration::from_secs(5);
 /// The longest wait for the last requests after the load.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// The settings from the command line.
-struct Settings {
+/// The options of a run, from the command line.
+struct Options {
     minutes: f64,
     rate: f64,
     json: bool,
@@ -42,28 +42,28 @@ struct Settings {
 ///
 /// If something grew, failed or panicked, or the server cannot be started.
 pub fn run(arguments: &[String]) -> Done {
-    let mut settings = Settings { minutes: 30.0, rate: 200.0, json: false, binary: None };
+    let mut options = Options { minutes: 30.0, rate: 200.0, json: false, binary: None };
     let mut rest = arguments.iter().map(String::as_str);
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().ok_or_else(|| format!("{argument} needs a value"));
         let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is not a number"));
         match argument {
-            "--minutes" => settings.minutes = number(value()?)?,
-            "--rate" => settings.rate = number(value()?)?,
-            "--binary" => settings.binary = Some(value()?.into()),
-            "--json" => settings.json = true,
+            "--minutes" => options.minutes = number(value()?)?,
+            "--rate" => options.rate = number(value()?)?,
+            "--binary" => options.binary = Some(value()?.into()),
+            "--json" => options.json = true,
             _ => return Err(format!("unknown: {argument}; see `cargo xtask`")),
         }
     }
-    let findings = soak(&settings)?;
+    let findings = soak(&options)?;
     if findings == 0 { Ok(()) } else { Err(house::TOLD.to_owned()) }
 }
 
 /// Runs a soak as one of the tests.
 pub fn check(part: &mut Part) {
     println!("\nsoak");
-    let settings = Settings { minutes: 30.0, rate: 200.0, json: false, binary: None };
-    part.check(&match soak(&settings) {
+    let options = Options { minutes: 30.0, rate: 200.0, json: false, binary: None };
+    part.check(&match soak(&options) {
         Ok(0) => "passed: soak of 30 minutes".to_owned(),
         Ok(count) => format!("failed: soak: {count} of the checks above"),
         Err(problem) => format!("failed: soak: {problem}"),
@@ -71,8 +71,8 @@ pub fn check(part: &mut Part) {
 }
 
 /// Runs a soak. Returns how many checks do not hold.
-fn soak(settings: &Settings) -> Result<usize, String> {
-    let binary = match &settings.binary {
+fn soak(options: &Options) -> Result<usize, String> {
+    let binary = match &options.binary {
         Some(binary) => binary.clone(),
         None => {
             succeed(&mut cargo(&["build", "--release", "--locked", "--quiet", "-p", "homeroom"]))?;
@@ -80,9 +80,9 @@ fn soak(settings: &Settings) -> Result<usize, String> {
         }
     };
     let server = Server::start(&binary, &root().join("target/soak"))?;
-    let time = Duration::from_secs_f64(settings.minutes * 60.0);
+    let time = Duration::from_secs_f64(options.minutes * 60.0);
     let (tally, is_over) = (Tally::default(), AtomicBool::new(false));
-    let load = Load { server: &server, tally: &tally, is_over: &is_over, rate: settings.rate };
+    let load = Load { server: &server, tally: &tally, is_over: &is_over, rate: options.rate };
     load.fill()?;
     let samples = std::thread::scope(|scope| -> Result<Vec<Sample>, String> {
         load.start(scope);
@@ -109,7 +109,7 @@ fn soak(settings: &Settings) -> Result<usize, String> {
     let stored = load.stored();
     let log = server.log();
     let findings = verdict::judge(&samples, last.as_ref().ok(), &tally, stored.as_ref(), &log);
-    if settings.json {
+    if options.json {
         let found: Vec<_> = findings.iter().map(verdict::Finding::json).collect();
         let samples: Vec<_> = samples.iter().map(Sample::json).collect();
         println!("{}", json!({ "checks": found, "load": tally.json(), "samples": samples }));

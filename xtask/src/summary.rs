@@ -170,7 +170,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 4 filtered out; 
     }
 
     #[test]
-    fn what_successful_tests_print_is_not_shown() {
+    fn output_of_successful_tests_is_hidden() {
         let mut summary = Summary::default();
 
         let shown: Vec<&str> = TWO_PROGRAMS.lines().filter(|line| summary.take(line)).collect();

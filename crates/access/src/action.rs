@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_action_has_a_place_of_its_own_and_reads_back() {
+    fn each_action_has_its_own_index_and_survives_a_round_trip() {
         let places = PerAction::from_fn(|action| action);
 
         for action in Action::ALL {

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn however_many_tokens_come_the_cache_keeps_no_more_than_its_limit() {
+    fn the_cache_never_holds_more_tokens_than_its_limit() {
         let cache = TokenCache::new(160);
 
         for number in 0..5_000 {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn ended_tokens_make_room_before_live_ones_do() {
+    fn expired_tokens_are_evicted_before_live_ones() {
         let cache = TokenCache::new(16);
         let live = (0..1_000).map(token).find(|t| t.as_bytes()[31].is_multiple_of(16)).unwrap();
         cache.insert(&live, entry(0, 1_000), Timestamp(0));

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn while_who_may_call_changes_at_every_try_nothing_is_written_and_the_answer_is_503() {
+    async fn a_plan_whose_callers_rights_change_at_every_try_writes_nothing_and_gets_503() {
         let (caller, access, store) = caller().await;
         let tries = std::cell::Cell::new(0);
         let plan = |client: &ApiClient, sent: u8| {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_plan_is_run_once_where_nothing_changes() {
+    async fn a_plan_runs_once_if_no_rights_change() {
         let (caller, access, store) = caller().await;
 
         let plan =

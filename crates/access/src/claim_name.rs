@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_claim_is_not_read() {
+    fn an_invalid_claim_name_is_rejected() {
         for given in [
             "",
             "student",
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_claim_of_a_resource_is_its_name_with_a_small_letter() {
+    fn the_claim_of_a_resource_is_its_name_with_a_lower_case_first_letter() {
         let name = ClaimName::of_resource("ed-fi", "StudentSchoolAssociation");
 
         assert_eq!(

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_named_with_its_place_and_what_may_have_been_meant() {
+    fn every_fault_is_reported_with_its_place_and_a_suggestion() {
         let definition = json!({"resourceClaims": [
             {"claim": "http://ed-fi.org/identity/claims/ed-fi/studnet", "actions": [{"name": "Read"}]},
             {"claim": "ed-fi/student", "actions": [
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_hyphens_and_case_make_no_other_name() {
+    fn names_that_differ_in_blanks_hyphens_or_case_are_equal() {
         assert_eq!(fold_name("SIS-Vendor"), fold_name("sis vendor"));
         assert_ne!(fold_name("SISVendor"), fold_name("SIS_Vendor"));
     }

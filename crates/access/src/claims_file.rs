@@ -258,7 +258,7 @@ own = ["FullAccess"]
     }
 
     #[test]
-    fn a_rule_that_makes_no_sense_is_named_with_its_place() {
+    fn an_invalid_rule_is_reported_with_its_place() {
         for (rule, message) in [
             ("Reed", "`Reed` is not an action"),
             ("Read: Namespace", "`Namespace` is not a strategy"),

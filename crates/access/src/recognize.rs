@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_wrong_secret_costs_the_same_work_whatever_there_is_of_the_key() {
+    async fn a_wrong_secret_costs_the_same_work_for_known_and_unknown_keys() {
         let source = homeroom_model::format::read(homeroom_model::shipped("5.2.0").unwrap());
         let model = Arc::new(homeroom_model::link(&[source.unwrap()]).unwrap());
         let store = Store::temporary(&[]).unwrap();

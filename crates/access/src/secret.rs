@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_long_differ_and_do_not_show() {
+    fn secrets_are_long_and_unique_and_hidden_from_debug_output() {
         let (one, other) = (new_secret().unwrap(), new_secret().unwrap());
 
         assert_eq!(one.expose().len(), 52);

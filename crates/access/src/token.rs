@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_reads_back_until_it_ends() {
+    fn a_token_can_be_read_until_it_expires() {
         let keys = TokenKeys::new([[7; 32]]);
 
         let token = keys.sign(&claims());
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_set_has_the_public_key_alone() {
+    fn the_key_set_contains_only_the_public_key() {
         let keys = TokenKeys::new([[7; 32]]);
 
         let set = keys.key_set();

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn every_parameter_that_cannot_be_used_is_named() {
+    fn every_unusable_parameter_is_reported() {
         let wrong = asked("offset=-1&limit=10001&id=x&ids=1,x&orderBy=size&direction=up");
 
         let wrong = wrong.unwrap_err();

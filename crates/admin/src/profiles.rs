@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_definition_in_either_form_says_its_name() {
+    fn the_name_is_read_from_either_form_of_a_definition() {
         for (definition, name) in [
             (r#"<Profile name="A &amp; B"><Resource name="School"/></Profile>"#, "A & B"),
             (

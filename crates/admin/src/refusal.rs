@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_violation_stands_under_its_member_and_under_its_path() {
+    fn a_violation_is_listed_under_its_member_and_its_path() {
         let mut faults = Faults::of("company", "One.");
         faults.add("resourceClaims[0].name", "Two.");
         faults.add("resourceClaims[1]", "Three.");

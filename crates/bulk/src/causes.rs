@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_sorted_by_how_many_they_bring_about() {
+    fn causes_are_sorted_by_the_number_of_rejects() {
         let mut causes = Causes::default();
         let first = own(&mut causes, "a", 1);
         causes.count(first, 1, false);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_beyond_the_limit_are_counted_together() {
+    fn causes_over_the_limit_are_counted_together() {
         let mut causes = Causes::default();
         for number in 0..CAUSES_MAX + 5 {
             let id = own(&mut causes, &number.to_string(), 1);

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn violations_of_one_sort_are_alike() {
+    fn violations_of_one_kind_share_a_group() {
         let violations = |index: u32, length: u32| {
             let path = format!("$.addresses[{index}].city");
             let message =
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_lacks_several_is_grouped_by_one_that_is_no_reject() {
+    fn a_record_with_several_missing_targets_is_grouped_by_one_that_was_not_rejected() {
         let absent = |resource: &str, rejected| Absent {
             missing: Missing {
                 resource: resource.into(),

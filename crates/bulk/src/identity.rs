@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_names_what_is_absent() {
+    fn a_key_shows_absent_parts_as_null() {
         let model = crate::tests::model();
         let resource = model.by_endpoint("ed-fi", "classPeriods").unwrap();
         let json = Json::read(br#"{"classPeriodName":"1","schoolReference":{"schoolId":"x"}}"#);

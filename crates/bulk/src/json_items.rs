@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_is_an_item_and_blank_lines_are_none() {
+    fn each_line_is_an_item_and_blank_lines_are_skipped() {
         let found = items(Layout::Lines, "\u{feff}{\"a\":1}\r\n\n  {\"b\":2}").unwrap();
 
         assert_eq!(found, [("{\"a\":1}\r".to_owned(), 1), ("{\"b\":2}".to_owned(), 3)]);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_is_cut_where_its_items_end() {
+    fn an_array_is_split_into_its_items() {
         let text = "[ {\"a\":\"}]\\\"\"},\n{\"b\":[{}]} ]\n";
 
         let found = items(Layout::Array, text).unwrap();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_array_says_where() {
+    fn a_broken_array_is_reported_with_its_position() {
         for (text, line, column) in [
             ("[{} {}", 1, 5),
             ("[{},\n1]", 2, 1),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_is_too_large_is_passed_over() {
+    fn an_item_that_is_too_large_is_skipped() {
         let text = format!("{{}}\n\"{}\"\n{{}}", "x".repeat(DOCUMENT_BYTES_MAX));
         let mut items = Items::new(text.as_bytes(), Layout::Lines, Spot::START);
 
@@ -280,7 +280,7 @@ mod tests {
         }
 
         #[test]
-        fn an_array_gives_back_what_was_put_in(texts in prop::collection::vec(any::<String>(), 0..9)) {
+        fn items_of_an_array_survive_a_round_trip(texts in prop::collection::vec(any::<String>(), 0..9)) {
             let documents: Vec<String> =
                 texts.iter().map(|text| serde_json::json!({ "a": [text] }).to_string()).collect();
 

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_refers_comes_after_what_it_refers_to() {
+    fn resources_come_after_the_resources_that_they_refer_to() {
         let model = crate::tests::model();
         let levels = Levels::of_model(&model, &[]).unwrap();
         let level = |name: &str| levels.of(resource_named(&model, name).unwrap());
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_has_several_names() {
+    fn a_resource_is_found_by_each_of_its_names() {
         let model = crate::tests::model();
         let student = resource_named(&model, "students");
 

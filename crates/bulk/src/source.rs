@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_searched_by_name() {
+    fn files_of_a_folder_are_found_by_name() {
         let model = crate::tests::model();
         let folder = crate::tests::Folder::new();
         for (name, text) in [

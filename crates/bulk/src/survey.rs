@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_in_a_row_make_one_run_and_many_runs_are_joined() {
+    fn consecutive_records_form_one_run_and_excess_runs_are_merged() {
         let model = crate::tests::model();
         let levels = Levels::of_model(&model, &[]).unwrap();
         let resource = |name: &str| Some(model.by_endpoint("ed-fi", name).unwrap().id);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_wait_are_taken_when_their_target_comes() {
+    fn waiting_records_are_released_when_their_target_arrives() {
         let mut waiting = Waiting::default();
         waiting.wait(waiter(2, 20), key(1));
         waiting.wait(waiter(3, 30), key(1));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_up_comes_before_what_waits_for_it_and_circles_last() {
+    fn abandoned_records_come_before_their_dependents_and_circles_come_last() {
         let mut waiting = Waiting::default();
         waiting.wait(waiter(3, 5), key(2));
         waiting.wait(waiter(7, 6), key(8));

@@ -64,7 +64,7 @@ fn xml_with_extensions_is_loaded_in_the_order_of_dependency() {
 }
 
 #[test]
-fn a_record_of_a_name_that_the_standard_has_too_says_whose_it_is() {
+fn an_extension_record_named_like_a_standard_one_is_loaded_into_the_extension() {
     let target = target_with(&["homograph"]);
     let folder = Folder::new();
     let records = "<HOMOGRAPH-SchoolYearType><SchoolYear>2026</SchoolYear></HOMOGRAPH-SchoolYearType>\
@@ -79,7 +79,7 @@ fn a_record_of_a_name_that_the_standard_has_too_says_whose_it_is() {
 }
 
 #[test]
-fn json_lines_with_extensions_are_loaded_and_what_is_wrong_in_them_is_named() {
+fn json_lines_with_extensions_are_loaded_and_their_faults_are_reported() {
     let target = target_with(&["sample"]);
     let folder = Folder::new();
     folder.write("buses.jsonl", "{\"busId\":\"1\"}\n{\"busId\":\"\"}\n");

@@ -1,8 +1,8 @@
 //! Which addresses the client connects to: the defence against server-side request forgery.
 //!
-//! The policy is asked about the address of the connection itself, after the name was resolved and
-//! without resolving it again. So a name that resolves to another address a moment later gains
-//! nothing, and a redirect is checked like any other request.
+//! The policy checks the address that the client then connects to; the name is not resolved again in
+//! between. A name that resolves to another address a moment later therefore gains nothing. A redirect
+//! is checked like any other request.
 
 mod network;
 mod ranges;
@@ -18,21 +18,21 @@ use ranges::unwrapped;
 pub enum AddressPolicy {
     /// Every address: for URLs that only an operator can set, such as those of the lab and of tests.
     Trusted,
-    /// Public addresses only, as far as the exceptions say nothing else: for URLs that others may set.
+    /// Public addresses only, apart from the exceptions: for URLs that others may set.
     Public(Exceptions),
 }
 
 /// Addresses that are allowed although they are not public, or refused although they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exceptions {
-    /// Networks whose addresses are allowed, whatever they are for.
+    /// Networks whose addresses are allowed, even if they are not public.
     pub networks: Vec<Network>,
     /// Hosts that may have a private, shared or unique local address, in the form of
     /// [`Origin::host`](crate::Origin): `sis.district.test` or `fd00::1`. This machine, metadata
     /// services, link-local and multicast addresses stay refused; they need an exception for a network.
     pub hosts: Vec<String>,
-    /// Networks whose addresses are refused, such as an organization's own public ones. This counts more
-    /// than the exceptions that allow.
+    /// Networks whose addresses are refused, such as an organization's own public ones. This list
+    /// takes precedence over the other two.
     pub refused: Vec<Network>,
 }
 
@@ -47,7 +47,7 @@ impl AddressPolicy {
     ///
     /// # Errors
     ///
-    /// The range that makes the address unfit.
+    /// The range because of which the address is refused.
     pub fn check(&self, host: &str, address: IpAddr) -> Result<(), Range> {
         let Self::Public(exceptions) = self else { return Ok(()) };
         let address = address.to_canonical();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_is_an_exception_for_every_host() {
+    fn an_allowed_network_applies_to_every_host() {
         let networks = vec!["10.1.0.0/16".parse().unwrap(), "169.254.169.254/32".parse().unwrap()];
         let policy = AddressPolicy::Public(Exceptions { networks, ..Exceptions::default() });
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_an_exception_for_internal_addresses_only() {
+    fn an_allowed_host_may_have_private_but_no_local_or_metadata_addresses() {
         let hosts = vec!["sis.district.test".into()];
         let policy = AddressPolicy::Public(Exceptions { hosts, ..Exceptions::default() });
 
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_network_counts_more_than_what_allows() {
+    fn a_refused_network_takes_precedence_over_allowed_networks_and_hosts() {
         let policy = AddressPolicy::Public(Exceptions {
             networks: vec!["10.0.0.0/8".parse().unwrap()],
             hosts: vec!["a".into()],

@@ -1,4 +1,4 @@
-//! An answer: its head as soon as it arrives, its body as a whole or as it comes.
+//! An answer: its head as soon as it arrives, its body as a whole or in parts.
 #![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
 use std::future::Future as _;
@@ -16,11 +16,11 @@ use tokio::time::{Instant, Sleep};
 
 use crate::error::{Error, Phase, Tried};
 use crate::outgoing::Progress;
-use crate::places::Place;
+use crate::permits::Permit;
 use crate::times::end_of;
 use crate::url::Url;
 
-/// The most bytes of an unwanted body that are read to keep its connection.
+/// The most bytes of an unwanted body that are read so that its connection can be reused.
 const DISCARD_MAX: usize = 64 << 10;
 /// The longest time for reading an unwanted body.
 const DISCARD_TIME: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub struct Answer {
     body: AnswerBody,
 }
 
-/// An answer with its whole body. Its `Debug` form shows no header and nothing of the body.
+/// An answer with its whole body. Its `Debug` form shows neither headers nor body.
 #[derive(Clone)]
 pub struct WholeAnswer {
     /// The status.
@@ -43,22 +43,24 @@ pub struct WholeAnswer {
     pub body: Bytes,
 }
 
-/// The body of an answer as it comes. The request counts as in progress until this body has been read to
-/// its end or is dropped, and the request's own body has been sent. If it is dropped before its end, the
-/// server is told that nobody waits for the rest, and no more is sent. If it was read to its end, the
-/// request's body goes on as long as the connection takes it.
+/// The body of an answer, to be read in parts.
+///
+/// The request counts as in progress until this body has been read to its end or dropped, and the
+/// request's own body has been sent. Dropping it early closes the connection, or resets the stream on
+/// HTTP/2, and stops sending the request's body. After it has been read to its end, the rest of the
+/// request's body is still sent, as long as the connection accepts it.
 pub struct AnswerBody {
     content: Incoming,
     limits: BodyLimits,
     /// Rings when the next part is late. It is set while there is nothing to read.
     alarm: Pin<Box<Sleep>>,
     is_set: bool,
-    /// The place of the request; `None` once this body has been read to its end.
-    place: Option<Arc<Place>>,
+    /// The permit of the request; `None` once this body has been read to its end.
+    permit: Option<Arc<Permit>>,
     upload: Arc<Progress>,
 }
 
-/// The request of a body, and its time limits.
+/// The request to which a body belongs, and the time limits of the body.
 #[derive(Debug, Clone)]
 pub struct BodyLimits {
     /// The request.
@@ -74,17 +76,17 @@ impl Answer {
     pub(crate) fn new(
         response: http::Response<Incoming>,
         limits: BodyLimits,
-        place: Arc<Place>,
+        permit: Arc<Permit>,
         upload: Arc<Progress>,
     ) -> Self {
         let (head, content) = response.into_parts();
-        let place = (!content.is_end_stream()).then_some(place);
+        let permit = (!content.is_end_stream()).then_some(permit);
         let url = limits.tried.url.clone();
         let alarm = Box::pin(tokio::time::sleep(limits.gap));
         Self {
             head,
             url,
-            body: AnswerBody { content, limits, alarm, is_set: false, place, upload },
+            body: AnswerBody { content, limits, alarm, is_set: false, permit, upload },
         }
     }
 
@@ -98,7 +100,7 @@ impl Answer {
         &self.head.headers
     }
 
-    /// Returns the URL that answered: another than the request's if a redirect was followed.
+    /// Returns the URL that answered; it differs from the request's if a redirect was followed.
     pub fn url(&self) -> &Url {
         &self.url
     }
@@ -107,7 +109,7 @@ impl Answer {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] if it has more than `limit` bytes; otherwise why it does not end.
+    /// [`Error::TooLarge`] if it has more than `limit` bytes; otherwise what kept it from being read.
     pub async fn whole(mut self, limit: usize) -> Result<WholeAnswer, Error> {
         let too_large = |tried: &Tried| Error::TooLarge { tried: tried.clone(), limit };
         let declared = self.body.size_hint().lower();
@@ -125,7 +127,7 @@ impl Answer {
         Ok(WholeAnswer { status, headers, body: body.freeze() })
     }
 
-    /// Returns the body, to be read as it comes.
+    /// Returns the body, to be read in parts.
     pub fn into_body(self) -> AnswerBody {
         self.body
     }
@@ -140,7 +142,7 @@ impl Answer {
 }
 
 impl WholeAnswer {
-    /// Returns the value of a header, if it is there and is text.
+    /// Returns the value of a header, if the answer has it and it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -195,7 +197,7 @@ impl Body for AnswerBody {
         };
         this.is_set = false;
         if polled.is_none() || this.content.is_end_stream() {
-            this.place = None;
+            this.permit = None;
         } else if let Some(error) = this.late() {
             return Poll::Ready(Some(Err(error)));
         }
@@ -220,7 +222,7 @@ impl Body for AnswerBody {
 
 impl Drop for AnswerBody {
     fn drop(&mut self) {
-        if self.place.is_some() {
+        if self.permit.is_some() {
             self.upload.abandon();
         }
     }

@@ -1,4 +1,4 @@
-//! The client for code that has no runtime: one call, one whole answer.
+//! The client for code without an async runtime: each call returns a whole answer.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ const TURNS: usize = 8;
 
 /// A [`Client`] whose calls block the thread. It must not be used within a Tokio runtime.
 ///
-/// Its connections are served during calls only. So each call begins with what has happened to them
-/// since the last one, such as that a server has closed one. Dropping the client does not wait for work
-/// that is still under way.
+/// Its connections are driven only during calls. Each call therefore first handles what has happened to
+/// them since the last one, for example that the server has closed one. Dropping the client does not
+/// wait for work in progress.
 #[derive(Debug)]
 pub struct BlockingClient {
     client: Client,
-    /// There until the client is dropped.
+    /// [`Some`] until the client is dropped.
     runtime: Option<Runtime>,
 }
 
@@ -31,7 +31,8 @@ impl BlockingClient {
     ///
     /// # Errors
     ///
-    /// [`Error::Trust`] if these cannot be read, [`Error::Start`] if the system has no room for it.
+    /// [`Error::Trust`] if these cannot be read, [`Error::Start`] if the system cannot provide its
+    /// runtime.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         let client = Client::new(settings)?;
         let runtime = Builder::new_current_thread()

@@ -1,4 +1,4 @@
-//! Sends requests: a place, a connection, tries, redirects.
+//! Sends requests: permits, connections, retries, redirects.
 #![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::answer::{Answer, BodyLimits};
 use crate::connect::{Connector, NotConnected};
 use crate::error::{Error, Phase, Tried, find};
 use crate::outgoing::{Content, Outgoing, Progress};
-use crate::places::Places;
+use crate::permits::Permits;
 use crate::request::{Body, Request};
 use crate::retry::{Attempt, Ended, retry_after};
 use crate::settings::Settings;
@@ -23,29 +23,29 @@ use crate::stall::{Alarm, Stalled};
 use crate::times::end_of;
 use crate::tls::Trust;
 
-/// How often an HTTP/2 connection with open requests is asked whether the server is still there.
+/// The interval between pings on an HTTP/2 connection with open requests.
 const PING_EVERY: Duration = Duration::from_secs(20);
-/// The longest wait for the answer to that; then the connection counts as broken.
+/// The longest wait for the answer to a ping, after which the connection counts as broken.
 const PING_TIME: Duration = Duration::from_secs(10);
 
-/// The longest time that a connection is kept without a request. The pool adds the time to the clock,
-/// which a time without end would overflow.
+/// The longest time that a connection is kept without a request. The pool adds it to the present time,
+/// which an unlimited duration would overflow.
 const IDLE_MAX: Duration = Duration::from_hours(24);
 
 /// An HTTP client with a pool of connections. Its clones share the pool.
 ///
 /// Connections live on the Tokio runtime that sent their first request.
 #[derive(Clone)]
-pub struct Client(Arc<Parts>);
+pub struct Client(Arc<ClientInner>);
 
-struct Parts {
+struct ClientInner {
     settings: Settings,
     pool: legacy::Client<Connector, Outgoing>,
-    places: Places,
+    permits: Permits,
 }
 
-/// A try that has failed.
-struct Failure {
+/// An attempt that has failed.
+struct FailedAttempt {
     error: Error,
     /// Whether the server may have received some of the request.
     was_sent: bool,
@@ -58,7 +58,7 @@ impl Client {
     ///
     /// [`Error::Trust`] if these cannot be read.
     pub fn new(settings: Settings) -> Result<Self, Error> {
-        let Settings { addresses, names, times, pool: limits, .. } = settings.clone();
+        let Settings { addresses, resolver, times, pool: limits, .. } = settings.clone();
         let tls = settings.trust.read(settings.versions)?;
         let pool = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
@@ -67,12 +67,12 @@ impl Client {
             .http2_keep_alive_timeout(PING_TIME)
             .pool_idle_timeout(limits.idle.min(IDLE_MAX))
             .pool_max_idle_per_host(limits.idle_per_origin)
-            .build(Connector::new(addresses, names, times, tls));
-        let places = Places::new(limits.requests_per_origin, limits.requests);
-        Ok(Self(Arc::new(Parts { settings, pool, places })))
+            .build(Connector::new(addresses, resolver, times, tls));
+        let permits = Permits::new(limits.requests_per_origin, limits.requests);
+        Ok(Self(Arc::new(ClientInner { settings, pool, permits })))
     }
 
-    /// Sends a request. Returns its answer as soon as the head of it is there; any status is an
+    /// Sends a request. Returns the answer as soon as its head has arrived; any status is an
     /// answer, not an error.
     ///
     /// If the returned future is dropped, the request ends: its connection is closed, or on HTTP/2
@@ -80,7 +80,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Why there is no answer; [`Error::phase`] says how far the request got.
+    /// The reason why there is no answer; [`Error::phase`] says how far the request got.
     pub async fn send(&self, mut request: Request) -> Result<Answer, Error> {
         request.check()?;
         request.protect();
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    /// Sends a request, and those to which redirects lead.
+    /// Sends a request and follows its redirects.
     async fn follow(&self, mut request: Request, until: Option<Instant>) -> Result<Answer, Error> {
         let mut number = 1;
         for followed in 0.. {
@@ -124,7 +124,8 @@ impl Client {
         unreachable!("the policy ends a chain of redirects")
     }
 
-    /// Sends a request as often as the policy allows. `number` counts the tries; a redirect does not.
+    /// Sends a request as often as the policy allows. `number` counts the attempts; a redirect is not
+    /// one.
     async fn try_often(
         &self,
         request: &mut Request,
@@ -142,7 +143,7 @@ impl Client {
                     status: answer.status().as_u16(),
                     retry_after: retry_after(answer.headers(), jiff::Timestamp::now()),
                 },
-                Err(Failure { error, was_sent }) => match error.phase() {
+                Err(FailedAttempt { error, was_sent }) => match error.phase() {
                     Some(phase) if error.may_pass() => Ended::Failed { phase, was_sent: *was_sent },
                     _ => return done.map_err(|failure| failure.error),
                 },
@@ -173,14 +174,14 @@ impl Client {
         &self,
         request: &mut Request,
         until: Option<Instant>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, FailedAttempt> {
         let times = &self.0.settings.times;
         let tried = Tried::new(&request.method, &request.url);
         let late = |phase, limit| Error::TimedOut { tried: tried.clone(), phase, limit };
-        let place = timeout(times.wait, self.0.places.take(request.url.origin()))
+        let permit = timeout(times.wait, self.0.permits.take(request.url.origin()))
             .await
-            .map_err(|_| Failure::unsent(late(Phase::Wait, times.wait)))?;
-        let place = Arc::new(place);
+            .map_err(|_| FailedAttempt::unsent(late(Phase::Wait, times.wait)))?;
+        let permit = Arc::new(permit);
         let until = until.zip(times.total);
         let content = match &mut request.body {
             Body::Whole(bytes) => Content::Whole(bytes.clone()),
@@ -190,14 +191,14 @@ impl Client {
             ),
         };
         let alarm = Alarm::new(times.send, until);
-        let (outgoing, progress) = Outgoing::new(content, alarm, Arc::clone(&place));
+        let (outgoing, progress) = Outgoing::new(content, alarm, Arc::clone(&permit));
         let mut sent = http::Request::new(outgoing);
         *sent.method_mut() = request.method.clone();
         *sent.uri_mut() = request.url.as_uri().clone();
         *sent.headers_mut() = request.headers.clone();
         let response = self.exchange(sent, &progress, &tried).await?;
         let limits = BodyLimits { tried, gap: times.body, until };
-        Ok(Answer::new(response, limits, place, progress))
+        Ok(Answer::new(response, limits, permit, progress))
     }
 
     /// Sends a request on a connection of the pool or on a new one, and waits for the head of the
@@ -207,7 +208,7 @@ impl Client {
         mut request: http::Request<Outgoing>,
         progress: &Progress,
         tried: &Tried,
-    ) -> Result<http::Response<Incoming>, Failure> {
+    ) -> Result<http::Response<Incoming>, FailedAttempt> {
         let times = &self.0.settings.times;
         let mut connection = capture_connection(&mut request);
         let captured = connection.clone();
@@ -219,9 +220,9 @@ impl Client {
                 let is_connected = captured.connection_metadata().is_some();
                 return done.map_err(|error| {
                     if is_connected {
-                        Failure::of(error, progress, tried)
+                        FailedAttempt::of(error, progress, tried)
                     } else {
-                        Failure::before_sending(error, tried)
+                        FailedAttempt::before_sending(error, tried)
                     }
                 });
             }
@@ -238,13 +239,13 @@ impl Client {
             tokio::select! {
                 biased;
                 done = &mut response => {
-                    return done.map_err(|error| Failure::of(error, progress, tried));
+                    return done.map_err(|error| FailedAttempt::of(error, progress, tried));
                 }
                 () = progress.done() => {}
                 () = tokio::time::sleep_until(end_of(state.moved, limit)) => {
                     if progress.state().moved == state.moved {
                         let error = Error::TimedOut { tried: tried.clone(), phase, limit };
-                        return Err(Failure { error, was_sent: true });
+                        return Err(FailedAttempt { error, was_sent: true });
                     }
                 }
             }
@@ -252,12 +253,12 @@ impl Client {
     }
 }
 
-impl Failure {
+impl FailedAttempt {
     fn unsent(error: Error) -> Self {
         Self { error, was_sent: false }
     }
 
-    /// Says in which phase a request has failed that got no connection.
+    /// Returns the phase in which a request failed that got no connection.
     fn before_sending(error: legacy::Error, tried: &Tried) -> Self {
         let tried = tried.clone();
         let reason = find::<NotConnected>(&error).cloned();
@@ -274,7 +275,8 @@ impl Failure {
         })
     }
 
-    /// Says in which phase a request has failed that had a connection, and whether some of it was sent.
+    /// Returns the phase in which a request failed that had a connection, and whether any of it was
+    /// sent.
     fn of(error: legacy::Error, progress: &Progress, tried: &Tried) -> Self {
         if find::<NotConnected>(&error).is_some() {
             // The connection was of no use any more, and there was no other one.

@@ -22,26 +22,26 @@ use tokio_rustls::client::TlsStream;
 
 use crate::address::{AddressPolicy, Range};
 use crate::error::{Cause, Phase};
-use crate::names::Names;
+use crate::resolver::Resolver;
 use crate::stall::Watched;
 use crate::times::{Times, end_of};
 use crate::url::Url;
 
-/// Opens connections as the settings say.
+/// Opens connections according to the settings.
 #[derive(Clone)]
-pub struct Connector(Arc<Parts>);
+pub struct Connector(Arc<ConnectorInner>);
 
-struct Parts {
+struct ConnectorInner {
     addresses: AddressPolicy,
-    names: Names,
+    resolver: Resolver,
     times: Times,
     tls: Option<TlsConnector>,
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum NotConnected {
-    /// The address policy refuses all addresses; this is the first.
+    /// The address policy refuses all addresses of the host; this is the first.
     #[error("{0} is {1}")]
     Refused(IpAddr, Range),
     /// A phase took too long.
@@ -56,19 +56,24 @@ impl Connector {
     /// Makes a connector. Without a TLS configuration it opens plain connections only.
     pub fn new(
         addresses: AddressPolicy,
-        names: Names,
+        resolver: Resolver,
         times: Times,
         tls: Option<Arc<ClientConfig>>,
     ) -> Self {
-        Self(Arc::new(Parts { addresses, names, times, tls: tls.map(TlsConnector::from) }))
+        Self(Arc::new(ConnectorInner {
+            addresses,
+            resolver,
+            times,
+            tls: tls.map(TlsConnector::from),
+        }))
     }
 }
 
-impl Parts {
+impl ConnectorInner {
     async fn open(&self, uri: Uri) -> Result<TokioIo<Socket>, NotConnected> {
         let url = Url::try_from(uri).map_err(|error| failed(Phase::Resolve, error))?;
         let origin = url.origin();
-        let looked_up = self.names.look_up(&origin.host);
+        let looked_up = self.resolver.look_up(&origin.host);
         let found = within(Phase::Resolve, self.times.resolve, looked_up).await?;
         let allowed = self.allowed(&origin.host, &found)?;
         let connected = connect(&allowed, origin.port, self.times.connect);
@@ -85,7 +90,7 @@ impl Parts {
         Ok(TokioIo::new(Socket::Tls(Box::new(shaken))))
     }
 
-    /// Returns the addresses that the policy allows. They are connected to as they are: the name is
+    /// Returns the addresses that the policy allows. The client connects to exactly these; the name is
     /// not resolved again.
     fn allowed(&self, host: &str, found: &[IpAddr]) -> Result<Vec<IpAddr>, NotConnected> {
         let mut refused = None;

@@ -17,7 +17,7 @@ pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
 /// A step of a request that has a time-out of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Waiting until fewer requests, to the same origin or to all, are in progress.
+    /// Waiting for a permit, because too many requests to this origin, or in all, are in progress.
     Wait,
     /// Looking up the host's addresses.
     Resolve,
@@ -86,7 +86,7 @@ impl fmt::Display for Phase {
     }
 }
 
-/// What was tried: the method and the URL without its query.
+/// The request that was tried: its method, and its URL, shown without the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried {
     /// The method of the request.
@@ -108,7 +108,8 @@ impl fmt::Display for Tried {
     }
 }
 
-/// Why there is no complete answer. No message contains a header's value or the query of a URL.
+/// The reason why there is no complete answer. No message contains a header's value or the query of
+/// a URL.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The URL cannot be used.
@@ -122,13 +123,13 @@ pub enum Error {
         /// The name of the header.
         name: String,
     },
-    /// A header is one that the client writes itself, or one that belongs to a connection.
+    /// The caller has set a header that only the client writes, or one that belongs to the connection.
     #[error("the header {name:?} cannot be sent: the client writes it itself where it is needed")]
     OwnHeader {
         /// The name of the header.
         name: String,
     },
-    /// The method is no word, or is `CONNECT`, which no request to a URL has.
+    /// The method is not a valid token, or it is `CONNECT`, which cannot be used with a URL.
     #[error("the method {method:?} cannot be sent: write one like GET or POST")]
     Method {
         /// The method.
@@ -140,13 +141,13 @@ pub enum Error {
         /// What is wrong with them.
         reason: String,
     },
-    /// The system does not give the [`BlockingClient`](crate::BlockingClient) what it needs.
+    /// The system could not create the runtime of a [`BlockingClient`](crate::BlockingClient).
     #[error("the client cannot start; check the limit on open files")]
     Start(#[source] Arc<io::Error>),
     /// The address policy does not allow any address of the host.
     ///
-    /// The message names that address, which may be one of an internal network. It is for the operator:
-    /// whoever chose the URL must not see it.
+    /// The message names that address, which may be internal. It is meant for the operator and must not
+    /// be shown to the person who chose the URL.
     #[error(
         "{tried}: {address} is {range}, and the address policy refuses that; \
          if this server is to be reached, allow its host or network"
@@ -166,7 +167,7 @@ pub enum Error {
         tried: Tried,
         /// The phase that took too long.
         phase: Phase,
-        /// The longest time that the phase may take.
+        /// The time limit of the phase.
         limit: Duration,
     },
     /// A phase failed.
@@ -180,7 +181,7 @@ pub enum Error {
         #[source]
         cause: Cause,
     },
-    /// The body of the request ended with an error of its own.
+    /// The caller's stream for the request's body failed, or did not have its declared length.
     #[error("{tried}: the body to send could not be read to its end")]
     OwnBody {
         /// The request.
@@ -194,7 +195,7 @@ pub enum Error {
     Redirect {
         /// The request that was redirected.
         tried: Tried,
-        /// Why it ends here.
+        /// The reason why it is not followed.
         reason: &'static str,
     },
     /// The body of the answer is larger than the caller accepts.
@@ -202,7 +203,7 @@ pub enum Error {
     TooLarge {
         /// The request.
         tried: Tried,
-        /// The most bytes that the caller accepts.
+        /// The limit in bytes that the caller has set.
         limit: usize,
     },
 }
@@ -227,8 +228,8 @@ impl Error {
         }
     }
 
-    /// Returns whether another try may succeed: most time-outs and failures pass. A refusal does not, nor
-    /// does what TLS found wrong with the server; and who has waited for a place has waited long enough.
+    /// Returns whether another attempt may succeed, as it may after most time-outs and failures. It is
+    /// hopeless after a refusal or an error in TLS, and pointless after waiting in vain for a permit.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
             Self::TimedOut { phase, .. } => *phase != Phase::Wait,

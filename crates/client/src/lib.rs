@@ -1,9 +1,9 @@
-//! The one HTTP client of the house: every request that Homeroom, its lab and its tasks send goes
-//! through it, except for the load that the lab measures.
+//! The HTTP client that Homeroom, its lab and its tasks use for every request that they send, except
+//! for the load that the lab measures.
 //!
 //! A [`Client`] has a pool of connections and speaks HTTP/1.1 and HTTP/2. Its [`Settings`] are values:
 //! a time-out for each [`Phase`], [`Retries`], [`Redirects`], an [`AddressPolicy`] against server-side
-//! request forgery. Parts that need different settings make a client each.
+//! request forgery. Code that needs other settings creates a client of its own.
 //!
 //! ```
 //! # use std::io::{Read as _, Write as _};
@@ -42,11 +42,11 @@ mod blocking;
 mod client;
 mod connect;
 mod error;
-mod names;
 mod outgoing;
-mod places;
+mod permits;
 mod redirect;
 mod request;
+mod resolver;
 mod retry;
 mod settings;
 mod stall;
@@ -60,9 +60,9 @@ pub use blocking::BlockingClient;
 pub use client::Client;
 pub use error::{Cause, Error, Phase, Tried};
 pub use http::Method;
-pub use names::Names;
 pub use redirect::Redirects;
 pub use request::{Request, Stream};
+pub use resolver::Resolver;
 pub use retry::{Attempt, BackOff, Ended, Retries};
 pub use settings::{Pool, Settings};
 pub use times::Times;

@@ -1,4 +1,4 @@
-//! The body of a request on its way, and how far it has got.
+//! The body of a request while it is sent, and its progress.
 #![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::places::Place;
+use crate::permits::Permit;
 use crate::request::Stream;
 use crate::stall::Alarm;
 
@@ -20,26 +20,26 @@ const PART_MAX: usize = 64 << 10;
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Part = Result<Frame<Bytes>, BoxError>;
 
-/// A body on its way.
+/// A body that is being sent.
 pub struct Outgoing {
     content: Content,
     progress: Arc<Progress>,
-    /// Rings when a stream has nothing to send for too long. Nobody else would notice once the answer is
-    /// there.
+    /// Rings when a stream has nothing to send for too long. Nobody else would notice once the
+    /// answer is there.
     alarm: Alarm,
-    /// The place of the request, which its answer has too: it is free when both are gone.
-    _place: Arc<Place>,
+    /// The permit of the request. The answer shares it; it is returned when both are dropped.
+    _permit: Arc<Permit>,
 }
 
-/// What is sent.
+/// The source of the bytes to send.
 pub enum Content {
     /// The rest of a whole body.
     Whole(Bytes),
-    /// A stream, and how many bytes of it are left if that was declared.
+    /// A stream, and the number of bytes left if its length was declared.
     Streamed(Stream, Option<u64>),
 }
 
-/// How far a request has got.
+/// The progress of a request.
 pub struct Progress {
     state: Mutex<State>,
     done: Notify,
@@ -47,22 +47,22 @@ pub struct Progress {
     waker: Mutex<Option<Waker>>,
 }
 
-/// What is known of a request on its way.
+/// The state of a request that is being sent.
 #[derive(Debug, Clone, Copy)]
 pub struct State {
-    /// When the connection last took a part; before the first part, when it took the request.
+    /// The time at which the connection last accepted a part, or the request before the first part.
     pub moved: Instant,
-    /// Whether the connection has taken everything.
+    /// Whether the connection has accepted everything.
     pub is_done: bool,
     /// Whether the stream ended with an error.
     pub is_broken: bool,
-    /// Whether nobody waits for the answer any more.
+    /// Whether the caller has abandoned the request.
     pub is_abandoned: bool,
 }
 
 impl Outgoing {
-    /// Starts a body. The second value tells how far it has got.
-    pub fn new(content: Content, alarm: Alarm, place: Arc<Place>) -> (Self, Arc<Progress>) {
+    /// Starts sending a body. The second value reports the progress.
+    pub fn new(content: Content, alarm: Alarm, permit: Arc<Permit>) -> (Self, Arc<Progress>) {
         let is_done = content.is_sent();
         let state = State { moved: Instant::now(), is_done, is_broken: false, is_abandoned: false };
         let progress = Arc::new(Progress {
@@ -70,10 +70,10 @@ impl Outgoing {
             done: Notify::new(),
             waker: Mutex::default(),
         });
-        (Self { content, progress: Arc::clone(&progress), alarm, _place: place }, progress)
+        (Self { content, progress: Arc::clone(&progress), alarm, _permit: permit }, progress)
     }
 
-    /// Returns why the body ends before it was sent, if it does.
+    /// Returns the reason why the body ends early, if it does.
     fn ended(&self) -> Option<BoxError> {
         if self.progress.state().is_abandoned {
             return Some("nobody waits for the answer any more".into());
@@ -93,22 +93,22 @@ impl Content {
 }
 
 impl Progress {
-    /// Returns how far the request has got.
+    /// Returns the state of the request.
     pub fn state(&self) -> State {
         *self.lock()
     }
 
-    /// Notes that the connection has taken something.
+    /// Records that the connection has accepted something.
     pub fn moved(&self) {
         self.lock().moved = Instant::now();
     }
 
-    /// Waits until the connection has taken everything.
+    /// Waits until the connection has accepted everything.
     pub async fn done(&self) {
         self.done.notified().await;
     }
 
-    /// Ends the body before it was sent, and with it the connection or the stream of HTTP/2.
+    /// Ends the body early, and with it the connection, or the stream on HTTP/2.
     pub fn abandon(&self) {
         self.lock().is_abandoned = true;
         if let Some(waker) = self.waker().take() {
@@ -132,7 +132,7 @@ impl Progress {
     }
 }
 
-/// Takes a part off the length that was declared. The end and every part must agree with it.
+/// Subtracts a part from the declared length; a stream that is longer or shorter is an error.
 fn measured(part: Option<Part>, left: &mut Option<u64>) -> Option<Part> {
     let Some(left) = left else { return part };
     match part {

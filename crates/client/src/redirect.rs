@@ -1,4 +1,4 @@
-//! Where a redirect leads, and what of the request goes there.
+//! The target of a redirect, and the parts of the request that are sent there.
 
 use http::header::{
     ACCEPT, ACCEPT_CHARSET, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_ENCODING,
@@ -12,18 +12,18 @@ use crate::url::Url;
 /// Whether a client follows redirects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Redirects {
-    /// The caller gets the answer that redirects.
+    /// The caller gets the redirecting answer.
     #[default]
     Returned,
-    /// The client follows at most this many in a row. It never goes from https to http. Another origin
-    /// gets no body, and of the headers only those that are known to contain no secret, such as `Accept`.
+    /// The client follows at most this many in a row. It never goes from https to http. To another
+    /// origin it sends no body, and only headers that are known to contain no secret, such as `Accept`.
     Followed(u32),
 }
 
 /// The next request of a chain of redirects.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Where it goes.
+    /// Its URL.
     pub url: Url,
     /// Its method.
     pub method: Method,
@@ -37,7 +37,7 @@ impl Redirects {
     ///
     /// # Errors
     ///
-    /// Why the redirect is not followed.
+    /// The reason why the redirect is not followed.
     ///
     /// Source: RFC 9110 §15.4.
     pub fn step(
@@ -75,8 +75,8 @@ impl Step {
         from.origin() != self.url.origin()
     }
 
-    /// Removes the headers that do not belong to the next request: all that may be secret if it goes to
-    /// another origin, and the body's if it has none.
+    /// Removes the headers that must not be sent with the next request: those that may be secret if it
+    /// goes to another origin, and those that describe the body if it has none.
     pub fn strip(&self, from: &Url, headers: &mut HeaderMap) {
         headers.remove(HOST);
         if self.leaves(from) {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_that_leads_astray_is_an_error() {
+    fn an_invalid_or_endless_redirect_is_an_error() {
         for target in ["http://a/", "ftp://a/", "https://u:p@a/", "//", "https://"] {
             assert!(step(&Method::GET, "https://a/", 302, target).is_err(), "{target}");
         }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_secret_stays_with_its_origin() {
+    fn headers_that_may_be_secret_are_not_sent_to_another_origin() {
         let key = HeaderName::from_static("x-api-key");
         let names = [AUTHORIZATION, COOKIE, key.clone(), ACCEPT, CONTENT_TYPE, HOST];
         let headers: HeaderMap =

@@ -14,8 +14,9 @@ use http_body_util::BodyExt as _;
 use crate::error::Error;
 use crate::url::Url;
 
-/// The headers that say where a request ends, where it goes, and what becomes of its connection. A
-/// caller's own could contradict the body, so that a server takes what follows for another request.
+/// The headers that define where a request ends, where it goes, and what happens to its connection. If
+/// a caller could set them, they might contradict the body, and a server might read the rest of it as
+/// another request.
 static OWN: [HeaderName; 8] = [
     CONNECTION,
     CONTENT_LENGTH,
@@ -41,8 +42,8 @@ pub struct Request {
     pub method: Method,
     /// The URL.
     pub url: Url,
-    /// The headers. `Host`, and those that are about the body's length or the connection, are the
-    /// client's: it adds what is needed, and sends no request that has one of them.
+    /// The headers. `Host` and those about the body's length or the connection are not among them: the
+    /// client adds what is needed, and refuses a request that has one of them.
     pub headers: HeaderMap,
     pub(crate) body: Body,
     pub(crate) is_repeatable: bool,
@@ -52,12 +53,12 @@ pub struct Request {
 pub(crate) enum Body {
     /// All bytes.
     Whole(Bytes),
-    /// A stream, which is `None` once it has been taken to be sent, and its length if that is declared.
+    /// A stream, which is `None` once it is being sent, and its length if that was declared.
     Streamed(Option<Stream>, Option<u64>),
 }
 
 impl Request {
-    /// Makes a request without headers and with an empty body.
+    /// Makes a request with no headers and an empty body.
     pub fn new(method: Method, url: Url) -> Self {
         let body = Body::Whole(Bytes::new());
         Self { method, url, headers: HeaderMap::new(), body, is_repeatable: false }
@@ -95,8 +96,8 @@ impl Request {
 
     /// Sends a body as it arrives. Such a request is never sent again.
     ///
-    /// The length in bytes is declared to the server if the caller or the stream itself knows it. A stream
-    /// that turns out to be shorter or longer ends the request with [`Error::OwnBody`].
+    /// The length in bytes is declared to the server if the caller or the stream itself knows it. A
+    /// stream that turns out to be shorter or longer ends the request with [`Error::OwnBody`].
     #[must_use]
     pub fn stream<B>(mut self, body: B, length: Option<u64>) -> Self
     where
@@ -108,15 +109,15 @@ impl Request {
         self
     }
 
-    /// Declares that the request may arrive twice, although its method is not idempotent: it carries
-    /// an idempotency key, for example, or creates what is identified by its content.
+    /// Declares that the request may arrive twice although its method is not idempotent, for example
+    /// because it carries an idempotency key or creates something that its content identifies.
     #[must_use]
     pub fn repeatable(mut self) -> Self {
         self.is_repeatable = true;
         self
     }
 
-    /// Checks that nothing in the request contradicts what the client writes itself.
+    /// Checks that no header of the request is one that only the client writes.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.method == Method::CONNECT {
             return Err(Error::Method { method: self.method.to_string() });

@@ -1,4 +1,4 @@
-//! When a request is sent again, and after which pause.
+//! Decides whether a request is sent again, and after which pause.
 
 use std::time::Duration;
 
@@ -19,30 +19,30 @@ pub struct Retries {
     pub times: u32,
     /// The methods of the requests that are sent again.
     pub methods: Vec<Method>,
-    /// The statuses of answers that lead to another try.
+    /// The statuses of answers that lead to another attempt.
     pub statuses: Vec<u16>,
-    /// The phases whose failure or time-out leads to another try.
+    /// The phases whose failure or time-out leads to another attempt.
     pub phases: Vec<Phase>,
-    /// The pause before the next try, unless the server asks for a longer one.
+    /// The pause before the next attempt, unless the server asks for a longer one.
     pub back_off: BackOff,
     /// The longest pause that a server may ask for with `Retry-After`. If it asks for a longer one,
-    /// the caller gets the answer.
+    /// the request is not sent again, and the caller gets the answer.
     pub retry_after_max: Duration,
 }
 
-/// Pauses that double with each try and vary by chance.
+/// Pauses that double with each attempt and vary randomly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackOff {
-    /// The pause before the second try. Half of it is fixed, the other half is up to chance.
+    /// The pause before the second attempt. Half of it is fixed, the other half is random.
     pub first: Duration,
     /// The longest pause.
     pub most: Duration,
 }
 
-/// A try that has ended, as [`Retries::pause`] judges it.
+/// An attempt that has ended, as [`Retries::pause`] needs to know it.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt<'a> {
-    /// How many times the request was sent, this try included.
+    /// The number of attempts so far, this one included.
     pub number: u32,
     /// The method of the request.
     pub method: &'a Method,
@@ -50,11 +50,11 @@ pub struct Attempt<'a> {
     pub is_repeatable: bool,
     /// Whether the body came as a stream, which can be read only once.
     pub is_streamed: bool,
-    /// How the try ended.
+    /// How the attempt ended.
     pub ended: Ended,
 }
 
-/// How a try ended.
+/// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// A phase failed.
@@ -97,7 +97,7 @@ impl Retries {
 
     /// Returns the pause before the request is sent again; `None` if it is not.
     ///
-    /// `chance` is drawn anew for each try, evenly from 0 to 1.
+    /// `chance` is a new random number for each attempt, evenly distributed from 0 to 1.
     pub fn pause(&self, attempt: &Attempt<'_>, chance: f64) -> Option<Duration> {
         let is_safe = attempt.is_repeatable || attempt.method.is_idempotent();
         if attempt.number > self.times
@@ -122,7 +122,7 @@ impl Retries {
 }
 
 impl BackOff {
-    /// Returns the pause after this many tries.
+    /// Returns the pause after this many attempts.
     fn pause(self, number: u32, chance: f64) -> Duration {
         let doubled = 2_u32.saturating_pow(number.saturating_sub(1));
         let half = self.first.saturating_mul(doubled).min(self.most) / 2;
@@ -130,9 +130,10 @@ impl BackOff {
     }
 }
 
-/// Returns the pause that an answer asks for with `Retry-After`. A date there counts from the
-/// answer's own `Date`, so that the clocks of client and server need not agree; from `now` if the answer
-/// has none.
+/// Returns the pause that an answer asks for with `Retry-After`.
+///
+/// If the header has a date, the pause runs from the answer's own `Date`, so that the clocks of client
+/// and server need not agree, or from `now` if the answer has none.
 ///
 /// Source: RFC 9110 §10.2.3.
 pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_end_has_its_answer() {
+    fn the_outcome_of_an_attempt_decides_whether_it_is_repeated() {
         let few = Retries::few();
         for (method, ended, is_again) in [
             (&GET, failed(Phase::Connect, false), true),
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_repeatable_is_sent_again() {
+    fn a_request_declared_repeatable_is_retried() {
         let attempt = Attempt { is_repeatable: true, ..attempt(&POST, answered(503)) };
 
         assert!(Retries::few().pause(&attempt, 0.0).is_some());
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_given_the_pause_that_it_asks_for_up_to_the_limit() {
+    fn a_retry_waits_as_long_as_the_server_asks_up_to_the_limit() {
         let few = Retries::few();
         let asking = |seconds| {
             let retry_after = Some(Duration::from_secs(seconds));
@@ -251,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_policy_sends_twice_what_may_have_arrived_and_is_not_idempotent(
+        fn no_policy_repeats_a_non_idempotent_request_that_may_have_arrived(
             ended in ends(), times in 0u32..9, number in 1u32..9, chance in 0.0f64..1.0,
         ) {
             let retries = Retries { times, ..Retries::few() };

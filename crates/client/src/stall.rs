@@ -1,4 +1,4 @@
-//! An alarm for what stands still: a socket that takes nothing, a stream that has nothing to send.
+//! An alarm for stalled transfers: a socket that accepts nothing, a stream that has nothing to send.
 #![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
 use std::future::Future as _;
@@ -14,19 +14,19 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::error::Phase;
 use crate::times::end_of;
 
-/// Nothing has moved for longer than a phase may take.
+/// The error of a transfer that made no progress for longer than a phase may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{phase}: nothing has moved for {limit:?}")]
 pub struct Stalled {
     /// The phase.
     pub phase: Phase,
-    /// The longest time that it may take.
+    /// The time limit of the phase.
     pub limit: Duration,
 }
 
-/// Rings when nothing has moved for too long. It is set only while nothing moves.
+/// An alarm that rings if there is no progress for too long. It is set only while there is none.
 pub struct Alarm {
-    /// The longest time between two moves.
+    /// The longest time without progress.
     limit: Duration,
     /// The end of the time for the whole request, and how long that time was.
     until: Option<(Instant, Duration)>,
@@ -39,7 +39,7 @@ impl Alarm {
         Self { limit, until, sleep: None }
     }
 
-    /// Passes on what is ready. While nothing is, the alarm is set.
+    /// Passes on a result that is ready, and sets the alarm while it is pending.
     ///
     /// # Errors
     ///
@@ -62,22 +62,23 @@ impl Alarm {
         Poll::Ready(Err(self.over().unwrap_or(Stalled { phase: Phase::Send, limit })))
     }
 
-    /// Returns an error if the time for the whole request is over.
+    /// Returns an error if the time limit of the whole request has passed.
     pub fn over(&self) -> Option<Stalled> {
         let (until, limit) = self.until?;
         (Instant::now() >= until).then_some(Stalled { phase: Phase::Total, limit })
     }
 }
 
-/// A TCP connection that breaks if it takes no byte for too long: when the answer is there already, when
-/// a connection is being closed, and below TLS, where a full socket keeps even the farewell from going.
+/// A TCP connection that fails if it accepts no byte for too long. This also covers uploads whose
+/// answer has arrived, connections that are being closed, and TLS, whose closing message needs a
+/// writable socket.
 pub struct Watched {
     stream: TcpStream,
     alarm: Alarm,
 }
 
 impl Watched {
-    /// Watches a connection. `limit` is the longest time for which it may take no byte.
+    /// Watches a connection. `limit` is the longest time for which it may accept no byte.
     pub fn new(stream: TcpStream, limit: Duration) -> Self {
         Self { stream, alarm: Alarm::new(limit, None) }
     }
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_alarm_rings_at_the_end_of_its_time_or_of_the_whole_request() {
+    async fn an_alarm_rings_at_its_own_limit_or_that_of_the_whole_request() {
         let begun = Instant::now();
 
         let stalled = rings(&mut Alarm::new(LIMIT, None)).await;
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whatever_moves_sets_an_alarm_back() {
+    async fn progress_resets_an_alarm() {
         let begun = Instant::now();
         let mut alarm = Alarm::new(LIMIT, None);
         for _ in 0..3 {

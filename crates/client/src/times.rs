@@ -1,18 +1,18 @@
-//! The longest time that each phase of a request may take.
+//! The time limits of the phases of a request.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Stands for a time that does not end.
+/// A time that is practically unlimited.
 const YEARS: Duration = Duration::from_hours(30 * 365 * 24);
 
 /// The time-outs of a request, one for each phase.
 ///
-/// Each try of a request has these times anew, except for `total`.
+/// Each attempt has the full times, except for `total`, which covers all attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Times {
-    /// The longest wait until fewer requests, to the same origin or to all, are in progress.
+    /// The longest wait for a permit while too many requests are in progress.
     pub wait: Duration,
     /// The longest time for looking up the host's addresses.
     pub resolve: Duration,
@@ -20,20 +20,20 @@ pub struct Times {
     pub connect: Duration,
     /// The longest time for the TLS handshake.
     pub tls: Duration,
-    /// The longest time between two parts of the request's body that the connection takes. A body
-    /// has parts of at most 64 KiB, or those of its stream. It also is the longest time for which a
-    /// connection takes no byte, even if the answer is there already.
+    /// The longest time between two parts of the request's body that the connection accepts. Parts have
+    /// at most 64 KiB, or are those of the stream. It is also the longest time for which a connection
+    /// may accept no byte, even if the answer has already arrived.
     pub send: Duration,
     /// The longest time from the end of the request to the head of the answer.
     pub answer: Duration,
     /// The longest time between two parts of the answer's body.
     pub body: Duration,
-    /// The longest time for everything, with retries, redirects and the answer's body. `None` for no
-    /// limit, as transfers of unknown length need it.
+    /// The longest time for everything, including retries, redirects and the answer's body. `None`
+    /// is no limit, which transfers of unknown length need.
     pub total: Option<Duration>,
 }
 
-/// Returns the moment at which a time ends. A time beyond what the clock can show ends in 30 years.
+/// Returns the time at which a limit ends. A limit beyond the range of the clock ends in 30 years.
 pub fn end_of(begun: Instant, time: Duration) -> Instant {
     begun.checked_add(time).unwrap_or_else(|| begun + YEARS)
 }
@@ -57,8 +57,8 @@ impl Default for Times {
 }
 
 impl Times {
-    /// Gives every phase, and all of them together, this time. So a time-out names the phase only if no
-    /// earlier phase took any time; give `total` more to learn which one is slow.
+    /// Sets the limit of every phase, and of all of them together, to this time. The total then usually
+    /// ends first and a time-out does not say which phase was slow; a larger `total` tells.
     pub fn all(time: Duration) -> Self {
         Self {
             wait: time,

@@ -1,4 +1,4 @@
-//! Which servers a client trusts.
+//! The certificates that a client trusts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use crate::error::Error;
 /// The certificates that a client trusts.
 #[derive(Clone, Default)]
 pub enum Trust {
-    /// Those that the system trusts.
+    /// The certificates that the system trusts.
     #[default]
     Native,
-    /// Those that a certificate of this PEM text has signed.
+    /// The certificates that a certificate in this PEM text has signed.
     Bundle(Vec<u8>),
-    /// As this configuration says; its protocols (ALPN) are replaced. Several clients can share one.
+    /// Those of this configuration, whose protocols (ALPN) are replaced. Several clients can share one.
     Config(Arc<ClientConfig>),
-    /// None: an https URL cannot be reached. It saves reading the system's certificates.
+    /// None, so https URLs cannot be used; saves the time to read the system's certificates.
     Nobody,
 }
 
 /// The versions of HTTP that a client offers on TLS connections. Without TLS it always uses HTTP/1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Versions {
-    /// HTTP/2 if the server has it, HTTP/1.1 otherwise.
+    /// HTTP/2 if the server supports it, HTTP/1.1 otherwise.
     #[default]
     Negotiated,
     /// HTTP/1.1 only.
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_certificate_is_refused() {
+    fn a_bundle_without_a_certificate_is_refused() {
         for pem in ["", "not PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
         {
             let read = Trust::Bundle(pem.into()).read(Versions::Http1);

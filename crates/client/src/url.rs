@@ -10,23 +10,23 @@ use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
 
 /// A URL that a request can be sent to. It has no user name, password or fragment. Its host is in lower
-/// case, and a port that its scheme has anyway is left out, so that one server has one spelling.
+/// case and the default port of its scheme is omitted, so that one server has one spelling.
 ///
 /// Its `Display` form leaves out the query, since a query may contain secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url(Arc<Uri>);
 
-/// Text that is not a URL to send to.
+/// An error for text that is not a URL to which a request can be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{shown:?} is not a URL to send to: {reason}; write it as https://host/path")]
 pub struct UrlError {
-    /// What was given, without its query and without a user name or password.
+    /// The text without its query, user name and password.
     pub shown: String,
     /// What is wrong with it.
     pub reason: &'static str,
 }
 
-/// The server that a URL names. Each connection, and each credential, is for one origin.
+/// The server that a URL names. Connections and credentials belong to one origin each.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// Whether connections use TLS.
@@ -105,7 +105,7 @@ fn usual_port(is_secure: bool) -> u16 {
     if is_secure { 443 } else { 80 }
 }
 
-/// Returns an authority with its host in lower case and without the usual port.
+/// Returns an authority with its host in lower case and without the default port.
 fn usual_form(authority: &Authority, is_secure: bool) -> Result<Authority, &'static str> {
     if authority.as_str().contains('@') {
         return Err("it contains a user name or password");
@@ -133,7 +133,7 @@ fn usual_form(authority: &Authority, is_secure: bool) -> Result<Authority, &'sta
     text.parse().map_err(|_| "it is not an absolute URL")
 }
 
-/// Returns text that was meant as a URL, without parts that may be secret.
+/// Returns the text of an invalid URL without the parts that may be secret.
 fn shown(text: &str) -> String {
     let end = text.find(['?', '#']).unwrap_or(text.len());
     let text = match text.rfind('@') {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_beyond_ascii_is_refused_with_a_hint() {
+    fn a_host_that_is_not_ascii_is_refused_with_a_hint() {
         let refused = Url::parse("https://münchen.test/").unwrap_err();
 
         assert!(refused.reason.contains("Punycode"), "{refused}");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_to_send_to_is_refused_without_its_secrets() {
+    fn an_invalid_url_is_refused_and_its_secrets_are_not_shown() {
         for text in [
             "",
             "/path",
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_form_for_people_shows_the_query() {
+    fn display_and_debug_omit_the_query() {
         let url = Url::parse("https://host:1/a/b?token=hidden").unwrap();
 
         assert_eq!(format!("{url} {url:?}"), "https://host:1/a/b Url(https://host:1/a/b)");

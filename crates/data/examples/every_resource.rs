@@ -80,7 +80,7 @@ fn line(resource: &Resource, sample: &Sample) -> String {
 /// Returns the smallest document with a placeholder for the value that distinguishes it from
 /// others.
 fn template(resource: &Resource, sample: &Sample) -> Option<(&'static str, Value)> {
-    let found = app::document::walk(resource, &sample.body);
+    let found = app::places::walk(resource, &sample.body);
     resource.key.iter().find_map(|column| {
         let ColumnSource::Scalar(at) = column.source else { return None };
         let property = &resource.properties[at];

@@ -80,7 +80,7 @@ pub(crate) fn no_snapshot(method: &Method) -> Problem {
 
 /// The state of the handlers: the data, and the registry that authorizes access to it.
 #[derive(Debug, Clone)]
-pub(crate) struct Served {
+pub(crate) struct DataState {
     pub(crate) api: DataApi,
     pub(crate) access: Arc<Access>,
 }

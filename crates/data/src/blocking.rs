@@ -40,7 +40,7 @@ mod tests {
     const BRIEF: Duration = Duration::from_millis(10);
 
     #[tokio::test]
-    async fn however_many_hang_up_no_more_is_worked_on_than_there_are_places() {
+    async fn work_of_callers_who_hang_up_still_counts_against_the_limit() {
         let places: &Semaphore = Box::leak(Box::new(Semaphore::new(PLACES)));
         let kept = Arc::new(());
         let (begun, all_begun) = channel();

@@ -46,7 +46,7 @@ mod routes;
 mod token_info;
 
 pub use api::{DataApi, SCOPE};
-pub(crate) use api::{Served, no_snapshot, refuse_snapshot};
+pub(crate) use api::{DataState, no_snapshot, refuse_snapshot};
 pub use composites::{CompositeError, Composites};
 pub use explain::manage;
 pub use problem::problem_of;

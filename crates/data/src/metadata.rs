@@ -383,7 +383,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn schema_files_that_are_given_up_before_their_turn_are_not_written() {
+    async fn cancelled_requests_for_schema_files_write_nothing() {
         let source = format::read(shipped("5.2.0").unwrap()).unwrap();
         let metadata = Metadata::new(Arc::new(link(&[source]).unwrap()));
         let turn = Arc::clone(&metadata.copying).acquire_owned().await.unwrap();

@@ -141,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn the_shipped_models_organizations_have_one_name() {
+    fn each_organization_of_the_shipped_model_has_one_name_property() {
         let name = name_in(shipped("5.2.0").unwrap());
 
         assert_eq!(name.as_deref(), Some("nameOfInstitution"));
     }
 
     #[test]
-    fn a_name_is_the_only_text_that_every_subclass_demands() {
+    fn the_name_is_the_only_text_required_of_every_subclass() {
         for (first, second, expected) in [
             ("! title text(1..9)", "! title text(1..9)", Some("title")),
             ("! title text(1..9)\n  ! code text(1..9)", "! title text(1..9)", Some("title")),

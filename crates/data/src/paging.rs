@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bad_values_are_named_all_at_once() {
+    fn all_invalid_values_are_reported_at_once() {
         let query =
             Query::read("limit=501&offset=-1&totalCount=x&minChangeVersion=9&maxChangeVersion=3")
                 .unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_as_long_as_the_parameter_of_its_paging_says() {
+    fn limit_applies_to_offset_pages_and_page_size_to_token_pages() {
         let token = PageToken { after: DocumentId(7), upto: DocumentId(i64::MAX) }.write();
         for (text, limit) in [
             (String::new(), PAGE_MAX),
@@ -219,7 +219,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_breaks_the_reading_of_a_token(text in ".{0,40}") {
+        fn any_text_can_be_given_as_a_page_token(text in ".{0,40}") {
             _ = PageToken::read(&text);
         }
     }

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_has_the_same_code_below_http_as_on_the_wire() {
+    fn a_refusal_has_the_same_code_internally_as_on_the_wire() {
         let violations = Violations::from([("$.a".to_owned(), vec!["b".to_owned()])]);
         for refusal in [
             Refusal::NotFound,

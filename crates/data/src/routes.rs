@@ -7,7 +7,7 @@ use homeroom_document::DOCUMENT_BYTES_MAX;
 use homeroom_http::{Guard, Route, handler, other_methods};
 use http::Method;
 
-use crate::api::{DataApi, SCOPE, Served};
+use crate::api::{DataApi, DataState, SCOPE};
 use crate::request::{changes, not_allowed, read, write};
 use crate::token_info;
 
@@ -18,7 +18,7 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     const PARTITIONS: &str = "/data/v3/{schema}/{endpoint}/partitions";
     const DELETES: &str = "/data/v3/{schema}/{endpoint}/deletes";
     const KEY_CHANGES: &str = "/data/v3/{schema}/{endpoint}/keyChanges";
-    let api = &Served { api: api.clone(), access: Arc::clone(access) };
+    let api = &DataState { api: api.clone(), access: Arc::clone(access) };
     let route = |method: Method, template, body_limit, handler| Route {
         method,
         template,

@@ -4,10 +4,10 @@
 use homeroom_access::{Call, TokenInfo};
 use homeroom_http::{Problem, Response};
 
-use crate::{Served, organizations};
+use crate::{DataState, organizations};
 
-pub(crate) async fn post(served: Served, mut call: Call) -> Result<Response, Problem> {
-    let info = TokenInfo::asked(&served.access, &mut call).await?;
-    let known = organizations::with_ids(&served.api, info.education_organizations()).await?;
-    Ok(info.answer(&served.access, &known))
+pub(crate) async fn post(state: DataState, mut call: Call) -> Result<Response, Problem> {
+    let info = TokenInfo::asked(&state.access, &mut call).await?;
+    let known = organizations::with_ids(&state.api, info.education_organizations()).await?;
+    Ok(info.answer(&state.access, &known))
 }

@@ -34,7 +34,7 @@ const NOW: Timestamp = Timestamp(1_795_250_901_000_000);
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 #[tokio::test]
-async fn the_root_says_where_everything_is() {
+async fn the_root_returns_the_discovery_document() {
     let (status, _, body) = ask(&Metadata::new(small()), "/", &[("accept", "*/*")]).await;
 
     assert_eq!(status, 200);
@@ -42,7 +42,7 @@ async fn the_root_says_where_everything_is() {
 }
 
 #[tokio::test]
-async fn what_the_newer_server_has_elsewhere_is_there_too() {
+async fn paths_of_the_newer_reference_server_are_served_too() {
     let state = Metadata::new(small());
     let get = async |path: &str, accept: &str| {
         let (status, headers, body) = ask(&state, path, &[("accept", accept)]).await;
@@ -79,7 +79,7 @@ async fn what_the_newer_server_has_elsewhere_is_there_too() {
 }
 
 #[tokio::test]
-async fn what_discovery_publishes_is_served_as_clients_build_on_it() {
+async fn published_urls_work_with_and_without_a_joining_slash() {
     let (model, store) = (small(), Store::temporary(&[]).unwrap());
     let catalog = Arc::new(Catalog::bind(Arc::clone(&model), &store).unwrap());
     let access = Access::open(store.clone(), shipped(), AccessConfig::default(), NOW);
@@ -112,7 +112,7 @@ async fn what_discovery_publishes_is_served_as_clients_build_on_it() {
 }
 
 #[tokio::test]
-async fn a_browser_gets_a_page_that_loads_nothing_else() {
+async fn a_browser_gets_a_self_contained_page() {
     let (status, headers, body) = ask(&Metadata::new(small()), "/", &[("accept", BROWSER)]).await;
 
     assert_eq!(status, 200);
@@ -127,7 +127,7 @@ async fn a_browser_gets_a_page_that_loads_nothing_else() {
 }
 
 #[test]
-fn the_page_shows_a_demonstrations_key_and_escapes_what_it_is_given() {
+fn the_page_shows_the_demo_key_and_escapes_its_values() {
     let credentials = Credentials { key: "demo-key".into(), secret: "<demo>".into() };
 
     let page = browser_page(&small(), "http://h/\"<", Shown::Credentials(&credentials));
@@ -139,7 +139,7 @@ fn the_page_shows_a_demonstrations_key_and_escapes_what_it_is_given() {
 }
 
 #[tokio::test]
-async fn another_page_can_take_its_place() {
+async fn the_page_can_be_replaced() {
     let page = |request: &PageRequest<'_>| format!("<p>{}", request.base_url);
     let state = Metadata::new(small()).with_browser_page(Arc::new(page));
 
@@ -149,7 +149,7 @@ async fn another_page_can_take_its_place() {
 }
 
 #[tokio::test]
-async fn the_list_of_documents_leads_to_documents() {
+async fn every_listed_openapi_document_is_served() {
     let state = Metadata::new(small());
     let (_, _, body) = ask(&state, "/metadata", &[]).await;
     let list: serde_json::Value = serde_json::from_slice(&body).unwrap();
@@ -172,7 +172,7 @@ async fn the_list_of_documents_leads_to_documents() {
 }
 
 #[tokio::test]
-async fn a_document_that_the_caller_has_is_not_sent_again() {
+async fn a_document_that_the_caller_already_has_gets_304() {
     let state = Metadata::new(small());
     let path = "/metadata/data/v3/resources/swagger.json";
     let (_, headers, _) = ask(&state, path, &[]).await;
@@ -215,7 +215,7 @@ async fn a_caller_who_takes_gzip_gets_the_same_document_compressed() {
 }
 
 #[tokio::test]
-async fn each_coding_is_known_by_its_own_tag() {
+async fn each_content_coding_has_its_own_etag() {
     let state = Metadata::new(small());
     let path = "/metadata/data/v3/resources/swagger.json";
     let (_, headers, _) = ask(&state, path, &[("accept-encoding", "gzip")]).await;
@@ -230,7 +230,7 @@ async fn each_coding_is_known_by_its_own_tag() {
 }
 
 #[test]
-fn a_small_model_is_described() {
+fn the_openapi_document_of_a_small_model_matches_its_snapshot() {
     let mut resources = document(&small(), Section::Resources);
     let mut descriptors = document(&small(), Section::Descriptors);
 
@@ -248,7 +248,7 @@ fn a_small_model_is_described() {
 }
 
 #[tokio::test]
-async fn the_shipped_model_has_its_versions_in_the_discovery_document() {
+async fn the_discovery_document_states_the_versions_of_the_shipped_model() {
     let (_, _, body) = ask(&Metadata::new(shipped()), "/", &[]).await;
 
     let discovery: serde_json::Value = serde_json::from_slice(&body).unwrap();

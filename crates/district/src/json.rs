@@ -118,7 +118,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_written_is_read_back_as_it_was_meant() {
+    fn written_json_is_read_back_unchanged() {
         let mut out = String::new();
 
         object(&mut out, |o| {

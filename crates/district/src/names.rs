@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_number_has_a_place_of_its_own() {
+    fn each_number_has_its_own_place_name() {
         let places: HashSet<String> = (0..PLACES).map(|number| place(number).to_string()).collect();
 
         assert_eq!(places.len(), PLACES);

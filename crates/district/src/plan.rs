@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_beyond_the_limits_is_refused_with_its_number() {
+    fn a_plan_over_a_limit_is_refused_with_its_number() {
         let many = DistrictPlan::new(STUDENTS_MAX + 1, 1, 2026).unwrap_err();
         let late = DistrictPlan::new(1, 1, 2048).unwrap_err();
 

@@ -115,14 +115,14 @@ impl Empties {
         (!self.is_empty()).then_some(&self.root)
     }
 
-    /// Finds the gaps of a canonical text by walking it. In an invalid text, only the gaps before
+    /// Finds the gaps of a canonical text by scanning it. In an invalid text, only the gaps before
     /// the fault are found.
     pub(crate) fn find(&self, body: &str) -> Vec<Gap> {
-        let mut walk = Walk { bytes: body.as_bytes(), noting: Noting::default() };
+        let mut scan = GapScan { bytes: body.as_bytes(), noting: Noting::default() };
         if let Some(root) = self.root() {
-            _ = walk.object(root, 0);
+            _ = scan.object(root, 0);
         }
-        walk.noting.gaps
+        scan.noting.gaps
     }
 
     /// Builds the node of the object at a path; `of_projects` says that it is the member for
@@ -251,14 +251,14 @@ impl Noting {
     }
 }
 
-/// The walk over a text.
-struct Walk<'b> {
+/// A scan of a text for the members that its objects lack.
+struct GapScan<'b> {
     bytes: &'b [u8],
     noting: Noting,
 }
 
-impl Walk<'_> {
-    /// Walks an object that begins at `brace`; returns its end, or [`None`] if it is invalid.
+impl GapScan<'_> {
+    /// Scans an object that begins at `brace`; returns its end, or [`None`] if it is invalid.
     fn object(&mut self, node: &Node, brace: usize) -> Option<usize> {
         let opened = self.noting.open(node);
         let (mut at, mut next) = (brace + 1, 0);

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_of_byte_order_is_no_part_of_a_number() {
+    fn a_byte_order_mark_is_not_part_of_a_number() {
         let int = Scalar::Integer { bits: 32, min: -5, max: 4_000_000_000 };
         let decimal = Scalar::Decimal { precision: 5, scale: 2, min: None, max: None };
 

@@ -62,7 +62,7 @@ fn delete(data: &Documents, id: &str) {
 }
 
 #[test]
-fn what_is_exported_and_loaded_again_is_the_same() {
+fn an_export_that_is_loaded_again_gives_the_same_export() {
     let (first, second) = (Folder::unmade(), Folder::unmade());
     let source = district(20);
     let exported = run(&source, &options(Format::Jsonl, &first)).unwrap();
@@ -79,7 +79,7 @@ fn what_is_exported_and_loaded_again_is_the_same() {
 }
 
 #[test]
-fn the_manifest_says_what_is_there() {
+fn the_manifest_lists_the_files_of_the_export() {
     let folder = Folder::unmade();
     let source = district(3);
 
@@ -100,7 +100,7 @@ fn the_manifest_says_what_is_there() {
 }
 
 #[test]
-fn since_a_change_version_there_is_what_changed_and_what_went() {
+fn an_export_since_a_version_contains_changes_and_deletions() {
     let (whole, part) = (Folder::unmade(), Folder::unmade());
     let source = district(3);
     let before = run(&source, &options(Format::Jsonl, &whole)).unwrap();
@@ -156,7 +156,7 @@ fn tables_have_a_row_for_each_document_and_item() {
 }
 
 #[test]
-fn a_formula_that_somebody_sent_for_a_name_leaves_as_text_unless_it_shall_stay() {
+fn a_formula_in_a_name_is_exported_as_text_unless_formulas_are_kept() {
     let name = "=HYPERLINK(1)";
     let source = target();
     let student = format!(
@@ -204,7 +204,7 @@ fn a_compressed_export_holds_the_same() {
 }
 
 #[test]
-fn a_folder_with_something_in_it_is_left_alone_unless_it_may_be_replaced() {
+fn a_nonempty_folder_is_refused_unless_it_may_be_replaced() {
     let folder = Folder::unmade();
     let source = district(3);
     let first = run(&source, &options(Format::Csv, &folder)).unwrap();
@@ -224,7 +224,7 @@ fn a_folder_with_something_in_it_is_left_alone_unless_it_may_be_replaced() {
 }
 
 #[test]
-fn what_no_export_has_written_is_not_replaced_by_one() {
+fn an_export_replaces_only_files_of_an_earlier_export() {
     let folder = Folder::unmade();
     let source = district(3);
     let mut replacing = options(Format::Jsonl, &folder);
@@ -256,7 +256,7 @@ fn what_no_export_has_written_is_not_replaced_by_one() {
 }
 
 #[test]
-fn documents_of_kinds_that_the_model_has_not_are_named_unless_resources_are() {
+fn an_export_reports_kinds_unknown_to_the_model_unless_resources_are_named() {
     let folder = Folder::unmade();
     let source = target();
     let bus = "{\"busId\":\"1\"}";
@@ -303,7 +303,7 @@ fn an_export_that_is_stopped_has_no_manifest() {
 }
 
 #[test]
-fn what_an_export_has_written_that_was_broken_off_goes_when_it_is_replaced() {
+fn files_of_an_interrupted_export_are_removed_when_it_is_replaced() {
     let folder = Folder::unmade();
     let source = district(3);
     let snapshot = source.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
@@ -323,7 +323,7 @@ fn what_an_export_has_written_that_was_broken_off_goes_when_it_is_replaced() {
 }
 
 #[test]
-fn a_store_that_is_older_than_what_is_asked_for_is_refused() {
+fn an_export_since_a_version_newer_than_the_store_is_refused() {
     let folder = Folder::unmade();
     let source = target();
     let mut options = options(Format::Jsonl, &folder);

@@ -92,7 +92,7 @@ fn enrolments_are_counted_by_school_and_grade() {
 }
 
 #[test]
-fn who_missed_a_tenth_of_the_days_is_found() {
+fn students_who_missed_a_tenth_of_the_days_are_found() {
     let data = district(60);
     let mut days: HashMap<String, BTreeSet<String>> = HashMap::new();
     for date in documents(&data, "calendarDates") {
@@ -131,7 +131,7 @@ fn who_missed_a_tenth_of_the_days_is_found() {
 }
 
 #[test]
-fn students_with_few_people_to_call_are_found() {
+fn students_with_few_contacts_are_found() {
     let data = district(60);
     let mut people: HashMap<String, usize> = HashMap::new();
     for contact in documents(&data, "studentContactAssociations") {

@@ -9,7 +9,7 @@ use homeroom_export::table::{postgres_name, tables};
 use support::model;
 
 #[test]
-fn every_table_and_column_has_a_name_of_its_own_in_any_case_and_length() {
+fn table_and_column_names_are_unique_regardless_of_case_and_length() {
     let mut names = HashSet::new();
 
     for table in tables(&model()) {
@@ -24,7 +24,7 @@ fn every_table_and_column_has_a_name_of_its_own_in_any_case_and_length() {
 }
 
 #[test]
-fn what_an_extension_adds_has_tables_in_its_own_schema() {
+fn tables_of_an_extension_are_in_its_own_schema() {
     let found: Vec<String> = tables(&model())
         .iter()
         .filter(|table| table.schema == "sample" && table.name.starts_with("Contact"))

@@ -236,7 +236,7 @@ fn every_view_on_postgres_shows_each_value_in_its_column() {
 }
 
 #[test]
-fn views_are_made_anew_where_the_model_has_changed_and_only_there() {
+fn only_views_whose_model_has_changed_are_recreated() {
     for (name, store) in trial::on_each(&[]).unwrap() {
         let (url, (catalog, _)) = (store.url(), fill(&store));
         let dialect = Dialect::of(url);
@@ -265,7 +265,7 @@ fn views_are_made_anew_where_the_model_has_changed_and_only_there() {
 }
 
 #[test]
-fn a_view_of_somebody_elses_is_left_alone() {
+fn a_foreign_view_is_left_alone() {
     for (name, store) in trial::on_each(&[]).unwrap() {
         let (url, (catalog, _)) = (store.url(), fill(&store));
         let view = |table| qualified(&store, "edfi", table);
@@ -292,7 +292,7 @@ fn a_view_of_somebody_elses_is_left_alone() {
 }
 
 #[test]
-fn views_on_postgres_that_somebody_reads_stay_as_they_are() {
+fn a_postgres_view_that_another_view_uses_is_not_replaced() {
     let options = trial::postgres().unwrap();
     for options in options {
         let store = Store::temporary_on(&options, &[]).unwrap();
@@ -317,7 +317,7 @@ fn views_on_postgres_that_somebody_reads_stay_as_they_are() {
 }
 
 #[test]
-fn a_script_makes_the_views_for_a_session_that_may_only_read() {
+fn a_script_creates_temporary_views_for_a_read_only_session() {
     let folder = Folder::unmade();
     let (store, _, catalog, _) = filled(&folder);
     let kind = |resource: &Resource| Some(catalog.kind(resource.id));
@@ -353,7 +353,7 @@ resource GroupMember groupMembers
 ";
 
 #[test]
-fn names_that_are_words_of_sql_or_taken_by_another_table_have_views_all_the_same() {
+fn resources_named_like_keywords_or_other_tables_still_get_views() {
     let text = homeroom_model::shipped("5.2.0").unwrap();
     let sources = [text, AWKWARD].map(|text| homeroom_model::format::read(text).unwrap());
     let model = Arc::new(homeroom_model::link(&sources).unwrap());
@@ -377,7 +377,7 @@ fn names_that_are_words_of_sql_or_taken_by_another_table_have_views_all_the_same
 }
 
 #[test]
-fn a_script_for_postgres_has_each_view_under_a_name_of_its_own() {
+fn a_postgres_script_gives_each_view_a_unique_name() {
     let model = model();
     let kind = |resource: &Resource| Some(KindId(resource.id.0));
     let script = Dialect::Postgres.script(&views(&model, Dialect::Postgres, &[], &kind));
@@ -391,7 +391,7 @@ fn a_script_for_postgres_has_each_view_under_a_name_of_its_own() {
 }
 
 #[test]
-fn on_postgres_a_document_is_taken_apart_once_and_long_members_are_read_from_it() {
+fn a_postgres_view_parses_each_document_once_and_reads_long_members_by_path() {
     let model = model();
     let kind = |resource: &Resource| Some(KindId(resource.id.0));
     let of = |name: &str, view: &str| {

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_library_that_quotes_callers_is_silent_whatever_is_asked() {
+    fn the_log_level_of_the_http_2_library_is_always_off() {
         assert_eq!(quoting_nobody("info"), "info,h2=off");
         assert_eq!(quoting_nobody("h2::server=trace,warn, h2=debug"), "warn,h2=off");
     }

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_leave_files_for_the_store_however_few_there_are() {
+    fn connections_always_leave_open_files_for_the_store() {
         for (files, cores) in [(1, 1), (64, 2), (256, 2), (1_024, 2), (1_024, 64), (1 << 20, 8)] {
             let (api, admin) = connections(files, cores);
 

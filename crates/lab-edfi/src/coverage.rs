@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_names_all_that_is_left_out_and_a_reason_once() {
+    fn a_report_lists_everything_left_out_and_each_reason_once() {
         let out = |resource: &str| LeftOut {
             resource: resource.into(),
             operation: Operation::Create,

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_in_texts_and_numbers_are_filled_in() {
+    fn placeholders_in_texts_and_numbers_are_filled_in() {
         let document = json!({
             "id": number(&format!("1{}", place(SERIAL))),
             "name": format!("a-{}", place(SERIAL)),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_value_of_a_scenario_is_escaped() {
+    fn text_that_looks_like_a_scenario_variable_is_escaped() {
         let document = json!({"name": format!("${{x}} {}", place(SERIAL))});
 
         let text = scenario_text(&document, |name| format!("${{{name}}}"));

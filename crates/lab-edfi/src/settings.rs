@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_setting_or_no_share_is_refused() {
+    fn an_unknown_setting_or_invalid_share_is_refused() {
         let mut file = file();
 
         for (name, value) in
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_name_weighs_more_than_the_end_of_one() {
+    fn a_full_name_takes_precedence_over_a_suffix_pattern() {
         let mut file = file();
         file.weights.clear();
         for (name, value) in [("*s", "2"), ("*Descriptors", "3"), ("termDescriptors", "4")] {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shipped_scenarios_go_over_every_resource_but_one() {
+    fn the_shipped_scenarios_cover_every_resource_except_one() {
         let shipped = SHIPPED.iter().filter(|shipped| shipped.name.starts_with("edfi-"));
         let files: Vec<EdfiFile> = shipped
             .map(|shipped| ScenarioFile::read(shipped.text).unwrap().edfi.unwrap())

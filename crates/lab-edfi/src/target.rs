@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_targets_own_origin_does_not_matter() {
+    fn the_origin_of_a_described_url_is_ignored() {
         let urls = ["http://localhost:5449/v7/metadata/?a=b", "/v7/metadata/?a=b", "https://x"];
 
         assert_eq!(urls.map(path_of), ["/v7/metadata/?a=b", "/v7/metadata/?a=b", "/"]);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_tells_its_organizations_and_namespaces() {
+    fn token_info_gives_the_keys_organizations_and_namespaces() {
         let info = json!({
             "education_organizations": [{"education_organization_id": 255_901}, 255_902],
             "namespace_prefixes": ["uri://acme.org"],

@@ -108,14 +108,14 @@ fn prepared(memory: &mut Memory) -> Prepared {
 }
 
 #[test]
-fn swagger_2_and_openapi_3_are_the_same_to_us() {
+fn swagger_2_and_openapi_3_give_the_same_shapes() {
     let (new, old) = (shapes(), openapi::read(&[swagger(small_standard())]));
 
     assert_eq!(format!("{:?}", old.resources), format!("{:?}", new.resources));
 }
 
 #[test]
-fn a_reference_means_the_resource_of_its_schema_in_a_role_or_not() {
+fn a_reference_with_or_without_a_role_targets_the_resource_of_its_schema() {
     let shapes = shapes();
 
     assert_eq!(targets(&shapes, "sections", "sessionReference"), ["sessions"]);
@@ -124,7 +124,7 @@ fn a_reference_means_the_resource_of_its_schema_in_a_role_or_not() {
 }
 
 #[test]
-fn a_reference_to_what_has_no_path_means_those_with_its_identity() {
+fn a_reference_to_an_abstract_type_targets_the_resources_with_its_identity() {
     let shapes = shapes();
 
     let found = targets(&shapes, "ratings", "educationOrganizationReference");
@@ -133,7 +133,7 @@ fn a_reference_to_what_has_no_path_means_those_with_its_identity() {
 }
 
 #[test]
-fn what_is_described_nowhere_is_looked_for_where_it_would_be() {
+fn a_resource_that_is_not_described_is_expected_at_its_usual_path() {
     let shapes = shapes();
 
     assert_eq!(targets(&shapes, "sessions", "schoolYearTypeReference"), ["schoolYearTypes"]);
@@ -143,7 +143,7 @@ fn what_is_described_nowhere_is_looked_for_where_it_would_be() {
 }
 
 #[test]
-fn a_descriptor_in_a_role_is_of_the_resource_with_the_longest_end_of_its_name() {
+fn a_descriptor_with_a_role_is_matched_by_the_longest_suffix_of_its_name() {
     let shapes = shapes();
     let property = &resource(&shapes, "enrolments").properties;
     let of = |name: &str| {
@@ -157,7 +157,7 @@ fn a_descriptor_in_a_role_is_of_the_resource_with_the_longest_end_of_its_name() 
 }
 
 #[test]
-fn references_that_share_a_part_of_their_keys_agree() {
+fn references_with_a_shared_key_part_agree() {
     let shapes = shapes();
     let all = All::of(&shapes);
 
@@ -174,7 +174,7 @@ fn references_that_share_a_part_of_their_keys_agree() {
 }
 
 #[test]
-fn a_member_with_a_role_in_its_name_is_that_of_the_reference_in_that_role() {
+fn a_key_member_with_a_role_prefix_belongs_to_the_reference_in_that_role() {
     let shapes = shapes();
     let feeders = resource(&shapes, "feeders");
     let body = json!({
@@ -198,7 +198,7 @@ fn a_member_with_a_role_in_its_name_is_that_of_the_reference_in_that_role() {
 }
 
 #[test]
-fn a_document_has_what_is_required_and_nothing_else() {
+fn a_document_has_exactly_the_required_members() {
     let shapes = shapes();
     let all = All::of(&shapes);
 
@@ -211,7 +211,7 @@ fn a_document_has_what_is_required_and_nothing_else() {
 }
 
 #[test]
-fn all_that_a_target_takes_is_in_the_steps() {
+fn the_steps_include_every_operation_that_the_target_accepts() {
     let mut memory = Memory::new(small_standard());
 
     let prepared = prepared(&mut memory);
@@ -227,7 +227,7 @@ fn all_that_a_target_takes_is_in_the_steps() {
 }
 
 #[test]
-fn weights_are_shares_times_the_resources_own() {
+fn step_weights_are_shares_times_resource_weights() {
     let mut memory = Memory::new(small_standard());
 
     let prepared = prepared(&mut memory);
@@ -241,7 +241,7 @@ fn weights_are_shares_times_the_resources_own() {
 }
 
 #[test]
-fn a_key_of_references_alone_goes_through_combinations_and_none_twice() {
+fn a_key_of_references_only_uses_each_combination_once() {
     let mut memory = Memory::new(small_standard());
 
     let prepared = prepared(&mut memory);
@@ -254,7 +254,7 @@ fn a_key_of_references_alone_goes_through_combinations_and_none_twice() {
 }
 
 #[test]
-fn what_a_target_refuses_is_left_out_in_its_words() {
+fn refused_operations_are_left_out_with_the_targets_reason() {
     let mut memory = Memory::new(small_standard());
     memory.refuse("POST", "/ed-fi/students", 403, "not you");
     memory.refuse("DELETE", "/ed-fi/schools/", 409, "still needed");
@@ -272,7 +272,7 @@ fn what_a_target_refuses_is_left_out_in_its_words() {
 }
 
 #[test]
-fn a_second_run_with_the_same_seed_makes_documents_of_its_own() {
+fn a_second_run_with_the_same_seed_creates_different_documents() {
     let mut memory = Memory::new(small_standard());
 
     let first = prepared(&mut memory);
@@ -286,7 +286,7 @@ fn a_second_run_with_the_same_seed_makes_documents_of_its_own() {
 }
 
 #[test]
-fn a_key_that_is_bound_to_an_organization_works_in_it() {
+fn a_key_restricted_to_an_organization_works_within_it() {
     let mut memory = Memory::new(small_standard());
     memory.organizations = vec![255_901];
 
@@ -297,7 +297,7 @@ fn a_key_that_is_bound_to_an_organization_works_in_it() {
 }
 
 #[test]
-fn what_may_not_be_created_is_found_and_referred_to() {
+fn existing_documents_are_referenced_if_they_cannot_be_created() {
     let mut memory = Memory::new(small_standard());
     let level = json!({"namespace": "uri://old", "codeValue": "Ninth"});
     memory.put("/ed-fi/gradeLevelDescriptors", &level);
@@ -311,7 +311,7 @@ fn what_may_not_be_created_is_found_and_referred_to() {
 }
 
 #[test]
-fn a_resource_that_is_none_of_the_targets_is_told() {
+fn an_unknown_resource_is_reported() {
     let mut file = file();
     crate::set(&mut file, "only", "schools, skools").unwrap();
 
@@ -321,7 +321,7 @@ fn a_resource_that_is_none_of_the_targets_is_told() {
 }
 
 #[test]
-fn any_mixture_gives_steps_that_can_be_done() {
+fn any_mix_of_shares_gives_steps_that_can_run() {
     for (create, read, delete) in
         [(0.0, 30.0, 10.0), (10.0, 0.0, 30.0), (0.0, 30.0, 0.0), (10.0, 0.0, 0.0), (1.0, 1.0, 1.0)]
     {
@@ -344,7 +344,7 @@ fn any_mixture_gives_steps_that_can_be_done() {
 }
 
 #[test]
-fn what_the_description_calls_itself_must_be_below_the_address() {
+fn a_description_of_another_base_path_is_refused() {
     let mut memory = Memory::new(small_standard());
     memory.move_to("/elsewhere");
 
@@ -354,7 +354,7 @@ fn what_the_description_calls_itself_must_be_below_the_address() {
 }
 
 #[test]
-fn a_target_that_describes_nothing_is_refused() {
+fn a_target_without_a_description_is_refused() {
     let found = prepare(&mut Memory::new(description(&[], &[])), &file(), 1);
 
     assert!(matches!(found, Err(EdfiError::Api(_))), "{found:?}");

@@ -221,7 +221,7 @@ mod tests {
     const LONG: Scalar = Scalar::Integer { min: 0, max: (1 << 53) - 1 };
 
     #[test]
-    fn days_are_dates() {
+    fn generated_dates_are_valid() {
         let found = [-1, 0, 58, 59, 36_524, 46_256].map(day);
 
         let wanted =
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_called_new_are_all_different() {
+    fn new_values_are_all_different() {
         let mut values = Values::new(7, None);
 
         for scalar in [TEXT, NUMBER, LONG, Scalar::Date, Scalar::Moment, Scalar::Time] {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_begins_as_the_key_may_write() {
+    fn a_namespace_starts_with_a_prefix_of_the_key() {
         let values = Values::new(7, Some("uri://acme.org/"));
 
         let namespace = values.any("termDescriptor", "namespace", &TEXT);

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_sides_are_hardly_ever_said_to_differ() {
+    fn equal_sides_are_rarely_reported_as_different() {
         let differ = (0..100)
             .filter(|seed| {
                 let verdict = on_a_drifting_machine(1.0, 0.02, *seed).verdict;
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sure_but_small_effect_is_the_same_and_noise_is_unclear() {
+    fn a_significant_but_small_effect_is_the_same_and_noise_is_unclear() {
         assert_eq!(on_a_drifting_machine(1.01, 0.001, 1).rows[0].verdict, Difference::Same);
         assert_eq!(on_a_drifting_machine(1.0, 0.3, 1).rows[0].verdict, Difference::Unclear);
     }
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn two_that_give_no_right_answer_are_not_the_same() {
+    fn two_sides_without_a_correct_answer_are_not_the_same() {
         let names = || ["a".to_owned(), "b".to_owned()];
         let fails = || RunFigures {
             mean_ms: 1.0,
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_lets_a_steady_drift_fall_out() {
+    fn the_order_of_runs_cancels_a_steady_drift() {
         let order = order(2);
 
         let places = |of: Side| -> usize { (0..8).filter(|place| order[*place] == of).sum() };
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_cannot_be_made_ends_it() {
+    fn a_failed_run_ends_the_comparison() {
         let mut runs = 0;
 
         let found = compare(["a".into(), "b".into()], ComparisonSettings::default(), |_| {
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_says_what_is_what() {
+    fn the_table_states_each_difference_and_the_verdict() {
         let text = table(&on_a_drifting_machine(1.1, 0.0, 1));
 
         let mean = text.lines().find(|line| line.starts_with("mean ms")).unwrap();

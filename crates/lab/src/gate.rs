@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_held_against_each_kind_of_goal() {
+    fn a_run_is_checked_against_each_kind_of_goal() {
         for (goal, expected) in [
             ("p99 > 100ms", true),
             ("p99>0.2s", false),
@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn a_capacity_file_is_held_against_its_levels() {
+    fn goals_for_a_capacity_file_are_checked_against_its_levels() {
         assert!(!failed(CAPACITY, "stable < 8000/s"));
         assert!(failed(CAPACITY, "stable.low <= 8000"));
         assert!(failed(CAPACITY, "failure < 10000/s"));
     }
 
     #[test]
-    fn a_bound_is_no_measured_level() {
+    fn a_lower_bound_is_not_a_measured_level() {
         let file = |verdict: &str, high: &str| {
             format!(
                 r#"{{"verdict": "{verdict}",
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_verdict_of_a_capacity_file_is_told() {
+    fn the_verdict_of_a_capacity_file_is_shown() {
         let said = verdict(r#"{"verdict": "HOST-NOISY", "stable": {"rate": 4}}"#);
 
         assert_eq!(
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_the_file_has_not_is_no_goal_that_was_kept() {
+    fn a_goal_for_a_missing_figure_is_an_error() {
         let goal = parse("stable < 8000/s").unwrap();
 
         let error = evaluate(RUN, &[goal]).unwrap_err().to_string();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_requests_has_no_shares() {
+    fn shares_of_a_run_without_requests_are_undefined() {
         let empty =
             r#"{"requests": {"total": 0, "ok": 0, "failed": 0, "late": 0}, "outcomes": {}}"#;
 

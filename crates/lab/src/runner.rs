@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_run_that_is_shown_is_at_the_level_or_near_it_and_never_the_overload() {
+    fn the_shown_run_is_at_or_near_the_level_and_never_an_overload() {
         use Phase::{Bracket, Check, Confirm, Healthy, Lift, Unhealthy};
         let shown = |kept: &[KeptTrial], rate| {
             let shown = super::at_level(kept, rate).unwrap();

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_self_check_finds_what_this_generator_can_do() {
+    fn the_self_check_finds_the_limit_of_this_generator() {
         let found = check_self(1).unwrap();
 
         assert!(found.ceiling > 0.0, "{found:?}");

@@ -72,7 +72,7 @@ fn made_up() -> Vec<RunFile> {
 }
 
 #[test]
-fn a_page_is_well_formed_and_every_reference_in_it_leads_somewhere() {
+fn a_page_is_well_formed_and_every_internal_reference_resolves() {
     for run in made_up() {
         let page = Page::read(&html(&Report::of(&run)));
 
@@ -88,7 +88,7 @@ fn a_page_is_well_formed_and_every_reference_in_it_leads_somewhere() {
 }
 
 #[test]
-fn a_page_has_no_script_and_asks_for_nothing() {
+fn a_page_has_no_script_and_loads_nothing() {
     for run in made_up() {
         let page = Page::read(&html(&Report::of(&run)));
 
@@ -120,7 +120,7 @@ fn headings_go_down_one_step_at_a_time() {
 }
 
 #[test]
-fn hostile_names_are_shown_as_they_are() {
+fn hostile_names_are_shown_verbatim() {
     let run = made_up::hostile();
 
     let page = Page::read(&html(&Report::of(&run)));
@@ -132,7 +132,7 @@ fn hostile_names_are_shown_as_they_are() {
 }
 
 #[test]
-fn a_run_of_two_days_over_350_resources_gives_a_page_that_browsers_like() {
+fn the_page_of_a_two_day_run_over_350_resources_has_a_limited_size() {
     let run = made_up::long();
 
     let html = html(&Report::of(&run));
@@ -143,7 +143,7 @@ fn a_run_of_two_days_over_350_resources_gives_a_page_that_browsers_like() {
 }
 
 #[test]
-fn steps_that_could_not_be_done_stand_below_their_table() {
+fn skipped_steps_are_listed_below_the_table() {
     let mut run = made_up::stages();
     (run.steps[0].skipped, run.steps[2].skipped, run.steps[1].untaken) = (3, 1_200, 7);
     run.steps[3].is_used_up = true;
@@ -158,7 +158,7 @@ fn steps_that_could_not_be_done_stand_below_their_table() {
 }
 
 #[test]
-fn a_spreadsheet_and_a_terminal_take_hostile_names_for_text() {
+fn hostile_names_are_plain_text_in_spreadsheet_and_terminal() {
     let run = made_up::hostile();
 
     let csv = samples(&run).csv();
@@ -192,7 +192,7 @@ fn tables_are_written_as_markdown_and_csv() {
 }
 
 #[test]
-fn a_terminal_sees_a_dozen_lines_with_the_answer_first() {
+fn the_terminal_summary_has_a_dozen_lines_with_the_answer_first() {
     let run = made_up::stages();
 
     let plain = summary(&Report::of(&run), Paint::Plain);
@@ -256,7 +256,7 @@ fn percentiles_have_the_interval_that_the_histograms_give() {
 }
 
 #[test]
-fn the_database_is_in_process_only_where_somebody_says_so() {
+fn the_database_is_in_process_only_if_stated() {
     let cells = |run: &RunFile| transactional(run).rows().next().unwrap()[24..].to_vec();
     let note = |run: &RunFile| transactional(run).notes.last().unwrap().1.clone();
     let mut run = made_up::held();

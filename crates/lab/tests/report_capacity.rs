@@ -10,7 +10,7 @@ use homeroom_lab::report::{
 };
 
 #[test]
-fn a_terminal_sees_the_three_levels() {
+fn the_terminal_summary_shows_the_three_levels() {
     let (run, capacity) = (made_up::held(), made_up::capacity());
     let report = Report { capacity: Some(&capacity), ..Report::of(&run) };
 
@@ -20,7 +20,7 @@ fn a_terminal_sees_the_three_levels() {
 }
 
 #[test]
-fn a_generator_that_was_the_limit_makes_it_an_at_least() {
+fn a_level_limited_by_the_generator_is_shown_as_a_lower_bound() {
     let (run, mut capacity) = (made_up::held(), made_up::capacity());
     capacity.verdict = Verdict::GeneratorLimited;
     let report = Report { capacity: Some(&capacity), ..Report::of(&run) };
@@ -34,7 +34,7 @@ fn a_generator_that_was_the_limit_makes_it_an_at_least() {
 }
 
 #[test]
-fn a_level_that_was_not_found_is_no_figure() {
+fn a_level_that_was_not_found_has_no_figure() {
     let (run, mut capacity) = (made_up::held(), made_up::capacity());
     capacity.verdict = Verdict::TargetFailing;
     capacity.levels = Levels::default();
@@ -48,7 +48,7 @@ fn a_level_that_was_not_found_is_no_figure() {
 }
 
 #[test]
-fn a_comparison_and_a_gate_become_sections() {
+fn a_comparison_and_a_gate_have_their_sections() {
     let seen = |at: u32, mean_ms: f64| RunFigures {
         goodput: 100.0 + f64::from(at % 3) / 10.0,
         mean_ms: mean_ms + f64::from(at % 2) / 10.0,
@@ -94,7 +94,7 @@ fn the_files_of_a_search_begin_with_the_answer() {
 }
 
 #[test]
-fn the_page_of_a_search_says_which_run_it_shows_and_what_the_generator_does_alone() {
+fn the_page_of_a_search_names_the_shown_run_and_the_generators_own_limit() {
     let (run, capacity) = (made_up::held(), made_up::capacity());
     let report = Report { capacity: Some(&capacity), ..Report::of(&run) };
 
@@ -107,7 +107,7 @@ fn the_page_of_a_search_says_which_run_it_shows_and_what_the_generator_does_alon
 }
 
 #[test]
-fn an_interrupted_search_says_at_least_until_a_rate_has_failed() {
+fn an_interrupted_search_gives_a_lower_bound_until_a_rate_has_failed() {
     let (run, mut capacity) = (made_up::held(), made_up::capacity());
     capacity.verdict = Verdict::Interrupted;
     let said = |capacity: &Capacity| {
@@ -124,7 +124,7 @@ fn an_interrupted_search_says_at_least_until_a_rate_has_failed() {
 }
 
 #[test]
-fn a_level_that_was_not_confirmed_reads_at_least_in_every_form_and_says_why() {
+fn an_unconfirmed_level_is_a_lower_bound_with_its_reason_in_every_form() {
     let (run, mut capacity) = (made_up::held(), made_up::capacity());
     for (why, words) in [
         (AtLeast::Void, "the trials that should confirm it were void"),
@@ -151,7 +151,7 @@ fn a_level_that_was_not_confirmed_reads_at_least_in_every_form_and_says_why() {
 }
 
 #[test]
-fn levels_stand_in_order_in_every_form_however_they_were_found() {
+fn levels_are_in_order_in_every_form() {
     let (run, mut capacity) = (made_up::held(), made_up::capacity());
     let found = |rate| Level { rate, low: rate, found: true, ..Level::default() };
     capacity.levels = Levels::new(found(25_600.0), found(21_333.0), found(21_333.0));

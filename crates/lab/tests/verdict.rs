@@ -18,7 +18,7 @@ fn a_load_that_was_answered_in_time_is_held() {
 }
 
 #[test]
-fn the_load_that_was_held_is_the_highest_below_the_first_that_was_not() {
+fn the_held_load_is_the_highest_below_the_first_failure() {
     let mut run = made_up::stages();
     run.stages[1].requests.failed = 60;
     run.stages[1].requests.ok -= 60;
@@ -43,7 +43,7 @@ fn a_load_that_is_not_held_after_a_spike_is_not_held() {
 }
 
 #[test]
-fn requests_that_wait_longer_and_longer_are_no_load_held() {
+fn a_load_with_growing_waits_is_not_held() {
     let mut run = made_up::held();
     for (second, interval) in run.intervals.iter_mut().enumerate() {
         interval.in_flight = second as u64;
@@ -78,7 +78,7 @@ fn paced(waiting: &[u64]) -> RunFile {
 }
 
 #[test]
-fn a_load_is_held_only_where_answers_keep_up_with_it_and_every_form_says_so() {
+fn a_load_is_held_only_if_answers_keep_up_and_every_form_agrees() {
     let short = |share: &str| {
         let more = "a stage of less than 6 s does not show whether the rest was only under way";
         Some(format!("{share} answered in time; {more}"))
@@ -117,7 +117,7 @@ fn a_load_is_held_only_where_answers_keep_up_with_it_and_every_form_says_so() {
 }
 
 #[test]
-fn a_ramp_is_held_where_no_more_wait_than_more_are_asked_for() {
+fn a_ramp_is_held_if_waiting_requests_grow_no_faster_than_the_rate() {
     let ramp = |behind: bool| {
         let mut run = paced(&[0; 60]);
         run.stages[0].stage.load = Load::Rate { from: 0.0, to: 1_000.0 };
@@ -141,7 +141,7 @@ fn a_ramp_is_held_where_no_more_wait_than_more_are_asked_for() {
 }
 
 #[test]
-fn a_request_that_was_never_sent_is_told() {
+fn a_request_that_was_never_sent_is_reported() {
     let mut run = made_up::held();
     run.stages[0].outcomes.insert("unsent".into(), 1);
 
@@ -163,7 +163,7 @@ fn a_server_is_not_judged_by_a_generator_that_was_the_limit() {
 }
 
 #[test]
-fn a_load_that_was_held_in_spite_of_a_late_generator_was_held() {
+fn a_load_held_with_a_late_generator_counts() {
     let mut run = made_up::held();
     run.own_lag_ms.p99 = 8.0;
 
@@ -173,7 +173,7 @@ fn a_load_that_was_held_in_spite_of_a_late_generator_was_held() {
 }
 
 #[test]
-fn lag_while_every_connection_waits_is_not_the_generators() {
+fn send_lag_with_all_connections_busy_is_not_the_generators_fault() {
     let mut run = made_up::stages();
     run.send_lag_ms.p99 = 900.0;
     run.requests.late = run.requests.total / 10;
@@ -208,7 +208,7 @@ fn a_run_without_requests_is_not_judged() {
 }
 
 #[test]
-fn an_interrupted_run_is_judged_by_what_was_there() {
+fn an_interrupted_run_is_judged_by_its_recorded_part() {
     let mut run = made_up::held();
     run.interrupted_s = Some(30.4);
     run.stages[0].seconds = 30.4;
@@ -222,7 +222,7 @@ fn an_interrupted_run_is_judged_by_what_was_there() {
 }
 
 #[test]
-fn an_interrupted_ramp_is_judged_as_far_as_it_came() {
+fn an_interrupted_ramp_is_judged_by_its_recorded_part() {
     let mut run = made_up::held();
     run.stages[0].stage.load = Load::Rate { from: 100.0, to: 500.0 };
     run.stages[0].stage.duration = Duration::from_secs(100);
@@ -232,7 +232,7 @@ fn an_interrupted_ramp_is_judged_as_far_as_it_came() {
 }
 
 #[test]
-fn a_server_is_not_judged_by_connections_that_never_left() {
+fn a_server_is_not_judged_by_connections_that_this_machine_could_not_open() {
     let mut run = made_up::held();
     let tenth = run.requests.total / 10;
     run.outcomes.insert("no-room".into(), tenth);

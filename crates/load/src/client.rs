@@ -1,5 +1,5 @@
-//! Requests beside the load test: a token, an exporter's text, the documents of a set-up. They are sent
-//! one at a time, within limits of time and size.
+//! Requests beside the load test, such as for a token, for an exporter's text, or to create
+//! documents beforehand. They are sent one at a time, within limits of time and size.
 
 use std::io;
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ use crate::engine::Target;
 /// The largest answer in bytes: the description of a large model has 10 MB.
 const BODY_MAX: usize = 64 << 20;
 
-/// The server of a request, and how long a request may take.
+/// The server that requests are sent to, and their time limit.
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// The server to call.
@@ -134,7 +134,7 @@ impl Kept {
         &self.caller
     }
 
-    /// Sends a request, and repeats it once, immediately, if the connection breaks. So it is only for
+    /// Sends a request, and repeats it once, immediately, if the connection breaks. Use it only for
     /// requests that may arrive twice.
     ///
     /// # Errors
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_its_status_its_body_and_where_to_go_from_there() {
+    fn an_answer_has_status_body_location_and_retry_after() {
         let whole = b"HTTP/1.0 201 Created\r\nLocation: /a\r\nRetry-After: 3\r\n\r\na 1\n";
 
         let reply = answered(whole).unwrap();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_answer_is_an_error() {
+    fn an_incomplete_answer_is_an_error() {
         let short = answered(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf").unwrap_err();
 
         assert_eq!(words(&short), "its answer was cut short");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_listens_is_told_as_such() {
+    fn an_address_where_nothing_listens_is_reported() {
         let unused = caller(&TcpListener::bind("127.0.0.1:0").unwrap());
 
         let sent = unused.send("GET", "/", &[], b"").unwrap_err();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_connection_serves_again_and_is_renewed_where_it_was_closed() {
+    fn a_kept_connection_is_reused_and_renewed_if_it_was_closed() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut kept = caller(&listener).keep();
         let server = thread::spawn(move || {

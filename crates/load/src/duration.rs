@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_is_refused() {
+    fn an_invalid_duration_is_refused() {
         for text in ["", "5", "s", "-1s", "5 s", "5d", "1e9h", "..s", "1.2.3s", "9999999999999999h"]
         {
             assert!(parse(text).is_err(), "{text}");

@@ -1,6 +1,5 @@
-//! An echo server for tests. It answers with what was posted, and a capacity, a freeze and errors
-//! can be planted in it, so that what a generator or a gateway reports can be compared with the
-//! truth.
+//! An echo server for tests. It answers with the posted body. A capacity, a freeze and errors can
+//! be planted in it, so that the report of a generator or a gateway can be compared with the truth.
 
 mod counts;
 mod freeze;

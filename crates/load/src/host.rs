@@ -1,5 +1,6 @@
 //! Measures resource use during a run: of watched processes, of this machine, of the generator
-//! itself, and of other machines by their exporters. All of it once a second on one clock.
+//! itself, and of other machines by their exporters. Everything is sampled once a second, by one
+//! clock.
 //!
 //! Only this module reads `/proc` and the exporters; pure functions turn what was read into
 //! figures.

@@ -123,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_is_no_service_and_not_every_error() {
+    fn only_503_and_missing_answers_count_as_outages() {
         let found = outcomes(&[("200", 5), ("400", 1), ("500", 2), ("503", 3), ("timeout", 4)]);
 
         assert_eq!(outages(&found), 7);
     }
 
     #[test]
-    fn what_an_interruption_cut_off_is_no_outage_and_in_no_class() {
+    fn an_interrupted_request_is_no_outage_and_has_no_class() {
         let found = outcomes(&[("200", 5), ("no-room", 2), ("unfinished", 9)]);
 
         assert_eq!(by_class(&found).iter().map(|(_, count)| count).sum::<u64>(), 7);

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_with_a_token_tells_how_long_it_is_good() {
+    fn a_token_response_states_its_lifetime() {
         let token = read(br#"{"access_token": "abc", "expires_in": 1800.0}"#).unwrap();
         let unlimited = read(br#"{"access_token": "abc"}"#).unwrap();
 
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_none() {
+    fn an_invalid_token_response_gives_no_token() {
         for body in ["", "{}", "abc", r#"{"access_token": ""}"#, r#"{"access_token": "a\r\nb: c"}"#]
         {
             assert_eq!(read(body.as_bytes()), None, "{body}");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discovery_document_tells_where_tokens_are() {
+    fn the_token_endpoint_is_found_in_the_discovery_document() {
         for (body, path) in [
             (r#"{"urls": {"oauth": "https://h/WebApi/oauth/token"}}"#, Some("/WebApi/oauth/token")),
             (r#"{"urls": {"oauth": "/oauth/token"}}"#, Some("/oauth/token")),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_in_the_targets_words() {
+    fn a_refusal_is_shown_in_the_targets_words() {
         assert_eq!(said(br#"{"error": "invalid_client"}"#), " (invalid_client)");
         assert_eq!(said(b"<html>"), "");
     }

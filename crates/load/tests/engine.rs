@@ -94,7 +94,7 @@ fn exactly_rate_times_duration_requests_are_sent_and_counted() {
 }
 
 #[test]
-fn a_server_that_freezes_is_seen_by_all_who_were_due_meanwhile() {
+fn a_freeze_delays_every_request_due_meanwhile() {
     let server = StandIn::start(Answering { freezes_after: Some(100), ..Answering::default() });
 
     let observed = run_frozen(&server, Stage::rate(400.0, seconds(3.0)), 50, 1);
@@ -111,7 +111,7 @@ fn a_server_that_freezes_is_seen_by_all_who_were_due_meanwhile() {
 }
 
 #[test]
-fn a_request_without_an_answer_fails_by_what_went_wrong() {
+fn a_request_without_an_answer_fails_with_its_cause() {
     let cases = [
         (Answering { silent: true, ..Answering::default() }, "timeout"),
         (
@@ -140,7 +140,7 @@ fn a_request_without_an_answer_fails_by_what_went_wrong() {
 }
 
 #[test]
-fn a_server_that_is_not_there_refuses_and_nothing_hangs() {
+fn a_missing_server_gives_refused_connections_without_hanging() {
     let server = StandIn::start(Answering::default());
     let options = options(&server, 10);
     drop(server);
@@ -153,7 +153,7 @@ fn a_server_that_is_not_there_refuses_and_nothing_hangs() {
 }
 
 #[test]
-fn a_server_may_close_connections_as_it_likes_without_a_failure() {
+fn a_server_may_close_connections_at_any_time_without_causing_failures() {
     for answering in [
         Answering {
             text: "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
@@ -192,7 +192,7 @@ fn requests_wait_for_a_connection_and_are_counted_as_late() {
 }
 
 #[test]
-fn more_threads_than_connections_make_no_more_connections() {
+fn more_threads_than_connections_open_no_extra_connections() {
     let server = StandIn::start(Answering { delay: seconds(0.01), ..Answering::default() });
 
     let observed = run(&server, &[Stage::rate(100.0, seconds(0.5))], 2, 4);
@@ -201,7 +201,7 @@ fn more_threads_than_connections_make_no_more_connections() {
 }
 
 #[test]
-fn a_request_for_which_this_machine_has_no_room_is_not_refused_by_the_server() {
+fn a_request_that_this_machine_cannot_open_is_not_counted_as_refused() {
     let server = StandIn::start(Answering::default());
     let mut options = options(&server, 10);
     // An address that no machine has: it is reserved for documentation.
@@ -216,7 +216,7 @@ fn a_request_for_which_this_machine_has_no_room_is_not_refused_by_the_server() {
 }
 
 #[test]
-fn what_cannot_be_sent_before_the_end_is_told_and_not_forgotten() {
+fn requests_not_sent_before_the_end_are_reported() {
     let server = StandIn::start(Answering { silent: true, ..Answering::default() });
     let mut options = options(&server, 1);
     options.timeout = seconds(20.0);
@@ -251,7 +251,7 @@ fn modelled_clients_wait_for_their_answers_and_think() {
 }
 
 #[test]
-fn who_would_think_past_the_end_is_gone_and_leaves_the_connection_to_the_next() {
+fn a_client_that_would_pause_past_the_end_leaves_its_connection_to_the_next() {
     let server = StandIn::start(Answering::default());
     let source = Asking { pause: seconds(4.0), ..Asking::default() };
     let mut engine = Engine::new(options(&server, 1), vec![source], Arc::default()).unwrap();
@@ -276,7 +276,7 @@ fn clients_come_and_leave_and_a_rate_follows() {
 }
 
 #[test]
-fn a_run_that_is_told_to_end_ends_and_keeps_what_it_has() {
+fn a_stopped_run_ends_and_keeps_its_recording() {
     let server = StandIn::start(Answering::default());
     let stop = Arc::new(AtomicBool::new(false));
     let mut engine =
@@ -301,7 +301,7 @@ fn a_run_that_is_told_to_end_ends_and_keeps_what_it_has() {
 }
 
 #[test]
-fn what_an_interruption_cuts_off_is_unfinished_and_no_failure() {
+fn interrupted_requests_are_unfinished_and_not_failures() {
     let server = StandIn::start(Answering { silent: true, ..Answering::default() });
     let stop = Arc::new(AtomicBool::new(false));
     let mut options = options(&server, 5);
@@ -335,7 +335,7 @@ fn an_engine_keeps_its_connections_from_run_to_run() {
 }
 
 #[test]
-fn the_token_goes_with_requests_that_ask_for_it() {
+fn the_token_is_sent_only_with_requests_that_ask_for_it() {
     let server = StandIn::start(Answering::default());
     let source = Asking { auth: true, ..Asking::default() };
     let mut engine = Engine::new(options(&server, 1), vec![source], Arc::default()).unwrap();

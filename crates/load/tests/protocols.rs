@@ -113,7 +113,7 @@ fn post_at(
 }
 
 #[test]
-fn bodies_go_and_come_whole_over_either_protocol() {
+fn bodies_are_transferred_completely_over_either_protocol() {
     let echo = Echo::start(echo::EchoOptions::plain()).unwrap();
     for protocol in [Protocol::Http1, Protocol::Http2] {
         for bytes in [1, 1_000, 300_000] {
@@ -125,7 +125,7 @@ fn bodies_go_and_come_whole_over_either_protocol() {
 }
 
 #[test]
-fn bodies_go_and_come_whole_with_tls() {
+fn bodies_are_transferred_completely_with_tls() {
     let (config, pem) = certificate();
     let echo =
         Echo::start(echo::EchoOptions { tls: Some(config), ..echo::EchoOptions::plain() }).unwrap();
@@ -141,7 +141,7 @@ fn bodies_go_and_come_whole_with_tls() {
 }
 
 #[test]
-fn an_answer_of_many_windows_comes_whole() {
+fn an_answer_of_many_flow_control_windows_arrives_completely() {
     let (config, _) = certificate();
     for tls in [None, Some(config)] {
         let trust = tls.is_some().then_some(Trust::Anybody);

@@ -293,7 +293,7 @@ mod tests {
     use crate::{format, link};
 
     #[test]
-    fn a_circle_is_broken_where_a_reference_may_be_absent() {
+    fn a_dependency_circle_is_broken_at_an_optional_reference() {
         let text = "\
 standard Ed-Fi ed-fi 1.0
 resource Course courses

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_of_versions_is_what_is_shipped() {
+    fn the_list_of_versions_matches_the_shipped_files() {
         let versions: Vec<&str> = ALL.iter().map(|shipped| shipped.version).collect();
 
         assert_eq!(versions, VERSIONS);

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_with_a_wrong_clock_still_goes_on_above_itself() {
+    fn a_copy_with_a_wrong_clock_still_continues_above_its_own_version() {
         for moment in [i64::MIN, 0, NOW] {
             let first = counted(7).raised(moment).unwrap().version;
             let second = counted(first).raised(moment).unwrap().version;
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_are_nearly_used_up_stay_where_they_are() {
+    fn nearly_exhausted_ids_are_not_raised() {
         let all = Counted { managed: ID_MAX - 5, ..Counted::default() };
 
         assert_eq!(all.raised(NOW).unwrap().managed, ID_MAX - 5);
@@ -142,7 +142,7 @@ mod tests {
     proptest! {
         /// Holds however often a store is put back, and to whichever earlier state.
         #[test]
-        fn no_copy_meets_what_an_earlier_one_can_have_given_out(
+        fn no_copy_can_reuse_a_version_of_an_earlier_copy(
             steps in proptest::collection::vec((1_i64..30_000_000, 0_i64..=100, any::<bool>()), 1..20)
         ) {
             let (mut now, mut version) = (NOW, 1_000_i64);

@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_get_dollars_and_quoted_marks_stay() {
+    fn numbered_placeholders_become_dollars_except_inside_quotes() {
         let text = "SELECT ?1, '?2', 'it''s ?3', ?12 ? FROM t WHERE a ~ '^(x)?1'";
 
         let dollars = with_dollars(text);

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_reads_back_with_and_without_dashes() {
+    fn an_id_is_parsed_with_and_without_dashes() {
         let id = Uuid::new();
         let dashed = uuid::Uuid::from_bytes(id.0).to_string();
 
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_key_do_not_run_together() {
+    fn differently_split_key_parts_give_different_keys() {
         let key = |parts: &[&str]| NaturalKey::of("k", parts.iter().map(|p| p.as_bytes()));
 
         assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_that_may_look_at_very_many_documents_are_long() {
+    fn lists_that_may_scan_very_many_documents_count_as_long() {
         let all = || ListQuery::all(KindId(1));
         let text = Condition::Text { paths: vec![], value: String::new(), fold: false };
         let key = Condition::Key(crate::NaturalKey([1; 16]));

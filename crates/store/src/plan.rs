@@ -45,13 +45,16 @@ pub enum Ask {
 /// The statement of [`Ask::AccessVersion`].
 pub(crate) const ACCESS_VERSION: &str = "SELECT version FROM access_version WHERE id = 1";
 
+/// A document that a reference can name: its number, public id and kind.
+pub(crate) type Target = (DocumentId, Uuid, KindId);
+
 /// The answer to an [`Ask`]. Answers come in the order of the questions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// The document, if there is one.
     Document(Option<Row>),
     /// The target of a reference, if there is one: number, public id, kind.
-    Target(Option<(DocumentId, Uuid, KindId)>),
+    Target(Option<Target>),
     /// Kinds that refer to a document.
     Referrers(Vec<KindId>),
     /// What was reached over ties.

@@ -6,9 +6,9 @@
 //! databases share.
 
 mod connection;
-mod driver;
 mod error;
 mod migrate;
+mod own_runtime;
 mod place;
 mod reach;
 mod reads;
@@ -36,8 +36,8 @@ use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::list::{ListQuery, Page};
 use crate::postgres::connection::{Connector, Role, Shared};
-use crate::postgres::driver::Driver;
 use crate::postgres::error::Fault;
+use crate::postgres::own_runtime::OwnRuntime;
 use crate::postgres::reads::{Lists, Reads};
 use crate::postgres::value::{bytes, document, kind, values};
 use crate::postgres::writer::Writer;
@@ -45,7 +45,7 @@ use crate::queue::Queue;
 use crate::row::Row;
 use crate::select::{self, Asks};
 use crate::sql::{Sql, Value};
-use crate::store::{Asked, Health, Job, Options, PostgresUrl, Questions};
+use crate::store::{Health, Job, ListRequest, ListRequests, Options, PostgresUrl};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, TieState, Way};
 
@@ -60,7 +60,7 @@ struct Inner {
     queue: Queue,
     reads: Reads,
     memory: Arc<reach::Memory>,
-    driver: Driver,
+    runtime: OwnRuntime,
     is_closed: Arc<AtomicBool>,
 }
 
@@ -74,10 +74,10 @@ pub(crate) fn open(
     let deadline = options.list_deadline;
     let connector = Connector::new(url, schema, deadline, options.strict.is_some())?
         .with_silence_max(options.silence_max);
-    let driver = Driver::new()?;
+    let runtime = OwnRuntime::new()?;
     let (migrated, schema) = (connector.clone(), schema.map(str::to_owned));
     let made = schema.clone();
-    driver.wait(async move { migrate::migrate(&migrated, made.as_deref()).await })?;
+    runtime.wait(async move { migrate::migrate(&migrated, made.as_deref()).await })?;
     let is_closed = Arc::new(AtomicBool::new(false));
     let is_closing = Arc::clone(&is_closed);
     let memory = Arc::default();
@@ -87,21 +87,21 @@ pub(crate) fn open(
     let answered = Arc::clone(&waiting);
     let queue =
         Queue::start(options.queue, waiting, move |arrivals| writer.work(&arrivals, &answered))?;
-    let reads = Reads::new(connector, driver.handle(), deadline);
-    Ok(Postgres(Arc::new(Inner { queue, reads, memory, driver, is_closed })))
+    let reads = Reads::new(connector, runtime.handle(), deadline);
+    Ok(Postgres(Arc::new(Inner { queue, reads, memory, runtime, is_closed })))
 }
 
 /// Looks for damage by comparing the tables, as far as time permits.
 pub(crate) fn check(url: &PostgresUrl, time_max: Duration) -> Result<Health, StoreError> {
     let connector = Connector::new(url, None, time_max.min(TIME_MAX), false)?;
-    Driver::new()?.wait(async move { migrate::check(&connector, time_max).await })
+    OwnRuntime::new()?.wait(async move { migrate::check(&connector, time_max).await })
 }
 
 /// Makes a database continue above everything that may have been issued, whether or not nodes have
 /// it open. Returns the newest change version before, and where it continues.
 pub(crate) fn raise(url: &PostgresUrl) -> Result<(i64, i64), StoreError> {
     let connector = Connector::new(url, None, TIME_MAX, false)?;
-    Driver::new()?.wait(async move {
+    OwnRuntime::new()?.wait(async move {
         let raised = async {
             let connection = connector.connect(Role::Writer).await?;
             migrate::expect_newest(&connection, connector.shown()).await?;
@@ -174,7 +174,7 @@ impl Postgres {
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
-        self.0.driver.wait(read(self.clone()))
+        self.0.runtime.wait(read(self.clone()))
     }
 
     /// Finds a document by its public id.
@@ -268,11 +268,11 @@ impl Postgres {
         self.0.reads.list(is_long, read).await
     }
 
-    /// Answers questions on one state of the store, until there are no more.
+    /// Answers requests on one state of the store, until there are no more.
     pub(crate) async fn serve(
         &self,
         is_long: bool,
-        questions: &tokio::sync::Mutex<Questions>,
+        requests: &tokio::sync::Mutex<ListRequests>,
     ) -> Result<(), StoreError> {
         let read = |connection| async {
             let lists = Lists(connection);
@@ -280,7 +280,7 @@ impl Postgres {
                 Fault::Own(error) => select::too_large(error).map_err(Fault::Own),
                 other => Err(other),
             };
-            lists.on_one_state(select::serve(&lists, small, Coming(questions))).await
+            lists.on_one_state(select::serve(&lists, small, Coming(requests))).await
         };
         self.0.reads.list(is_long, read).await
     }
@@ -333,12 +333,12 @@ impl Postgres {
         self.0.reads.list(false, read).await
     }
 }
-/// Questions that come while a connection is held; a connection that is lost before the first one
+/// Requests that come while a connection is held; a connection that is lost before the first one
 /// leaves them to the next.
-struct Coming<'q>(&'q tokio::sync::Mutex<Questions>);
+struct Coming<'r>(&'r tokio::sync::Mutex<ListRequests>);
 
 impl Asks for Coming<'_> {
-    async fn next(&mut self) -> Option<Asked> {
+    async fn next(&mut self) -> Option<ListRequest> {
         self.0.lock().await.recv().await
     }
 }

@@ -1,5 +1,5 @@
-//! Lists and counts: which index finds the documents, and how far a page may go. The logic is
-//! shared by both databases, which only supply the rows.
+//! Lists and counts: chooses the index that finds the documents, and limits the size of a page.
+//! Both databases share this logic and only supply the rows.
 
 mod bounds;
 mod condition;
@@ -19,12 +19,12 @@ use crate::error::StoreError;
 use crate::id::{DocumentId, KindId};
 use crate::list::{ListQuery, Page};
 use crate::row::BLOCK_BITS;
-use crate::store::Asked;
+use crate::store::ListRequest;
 
 pub(crate) use source::{Bytes, Head, Source};
 pub(crate) use statement::{Driver, Statement};
 
-/// Returns the value of a future that never waits, such as one that reads a file.
+/// Returns the value of a future that is ready at once, such as one that reads a file.
 pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -72,28 +72,28 @@ async fn page<S: Source>(source: &S, query: &ListQuery, driver: Driver) -> Resul
     Ok(Page { rows, is_cut: false })
 }
 
-/// Where questions come from.
+/// A source of requests.
 pub(crate) trait Asks: Send {
-    /// The next one; none after the last.
-    fn next(&mut self) -> impl Future<Output = Option<Asked>> + Send;
+    /// Returns the next request; [`None`] after the last.
+    fn next(&mut self) -> impl Future<Output = Option<ListRequest>> + Send;
 }
 
-/// Answers questions until there are no more. `small` maps an error after which the transaction can
+/// Answers requests until there are no more. `small` maps an error after which the transaction can
 /// still be used (an answer too large for a page); any other error ends it.
 pub(crate) async fn serve<S: Source>(
     source: &S,
     small: impl Fn(S::Error) -> Result<StoreError, S::Error>,
-    mut questions: impl Asks,
+    mut requests: impl Asks,
 ) -> Result<(), S::Error> {
-    while let Some(asked) = questions.next().await {
+    while let Some(request) = requests.next().await {
         // Nobody waits for an answer that cannot be given.
-        match asked {
-            Asked::Page(query, reply) => {
+        match request {
+            ListRequest::Page(query, reply) => {
                 let page = list(source, &query).await;
                 _ = reply
                     .send(page.map_or_else(|error| small(error).map(Err), |page| Ok(Ok(page)))?);
             }
-            Asked::Count(query, reply) => {
+            ListRequest::Count(query, reply) => {
                 let count = count(source, &query).await;
                 _ = reply
                     .send(count.map_or_else(|error| small(error).map(Err), |count| Ok(Ok(count)))?);
@@ -103,7 +103,8 @@ pub(crate) async fn serve<S: Source>(
     Ok(())
 }
 
-/// An error that leaves the state as it was, or the one that ends it.
+/// Returns an error after which reading can continue, a page that is too large, as [`Ok`]; returns
+/// any other as [`Err`].
 pub(crate) fn too_large(error: StoreError) -> Result<StoreError, StoreError> {
     if matches!(error, StoreError::TooLarge { .. }) { Ok(error) } else { Err(error) }
 }
@@ -157,8 +158,8 @@ pub(crate) async fn cuts<S: Source>(
     Ok(Some(cuts))
 }
 
-/// Returns the id of the last of the first `skip` documents after `after`. Whole blocks are skipped
-/// by their counts, and only the last block is walked. [`None`] where fewer are left.
+/// Returns the id of the last of the first `skip` documents after `after`, or [`None`] if there are
+/// fewer. Whole blocks are skipped by their stored counts; only the last block is scanned.
 async fn id_after_skipping<S: Source>(
     source: &S,
     of: KindId,

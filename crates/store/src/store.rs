@@ -1,9 +1,9 @@
 //! The store's public interface.
 
-mod asked;
 mod copy;
 mod handle;
 mod job;
+mod list_request;
 mod mask;
 mod moment;
 mod options;
@@ -14,9 +14,9 @@ mod standard;
 mod temporary;
 mod url;
 
-pub(crate) use asked::{Asked, Questions};
 pub use handle::Store;
 pub(crate) use job::{Job, Step};
+pub(crate) use list_request::{ListRequest, ListRequests};
 pub use mask::masked_text;
 pub use moment::Moment;
 pub use options::{Health, Options, Restored, StoreLoad};

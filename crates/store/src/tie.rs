@@ -57,4 +57,3 @@ pub struct Reached {
     /// concurrently.
     pub(crate) seen: Vec<(KindId, i64)>,
 }
-

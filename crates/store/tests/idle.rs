@@ -26,7 +26,7 @@ fn sleeps() -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn no_thread_of_an_idle_store_wakes_up() {
+fn the_threads_of_an_idle_store_do_not_wake_up() {
     let store = Store::temporary(&[]).unwrap();
     let plan = Plan {
         ask: vec![],

@@ -31,13 +31,13 @@ pub mod answer;
 #[cfg(feature = "app")]
 mod app;
 #[cfg(feature = "app")]
-pub mod document;
-#[cfg(feature = "app")]
 pub mod documents;
 #[cfg(feature = "app")]
 pub mod failures;
 #[cfg(feature = "app")]
 pub mod filled;
+#[cfg(feature = "app")]
+pub mod places;
 #[cfg(feature = "app")]
 pub mod samples;
 #[cfg(feature = "app")]

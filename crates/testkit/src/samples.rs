@@ -11,7 +11,7 @@ use homeroom_model::{
 };
 use serde_json::{Map, Value};
 
-use crate::document::{Found, Spot, What, walk};
+use crate::places::{Found, Spot, What, walk};
 pub use values::{Values, other};
 
 /// How much content a document has.

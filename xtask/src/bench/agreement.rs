@@ -6,20 +6,20 @@ use serde_json::Value;
 use super::echo::Echo;
 use super::figures::Figures;
 use super::files::text;
-use super::generators::{Cost, Load, k6, lab, oha};
+use super::generators::{Cost, GeneratorLoad, k6, lab, oha};
+use super::options::Options;
 use super::server::homeroom;
-use super::settings::Settings;
 use crate::house::Done;
 
 /// How long the server holds back each answer.
 const DELAY: &str = "20ms";
 
 /// Measures each generator in each round; the first round is a rehearsal.
-pub fn run(settings: &Settings, table: &mut String) -> Done {
-    let folder = &settings.folder;
-    let load = Load { url: Echo::url(), rate: 1_000, connections: 100, seconds: 10 };
+pub fn run(options: &Options, table: &mut String) -> Done {
+    let folder = &options.folder;
+    let load = GeneratorLoad { url: Echo::url(), rate: 1_000, connections: 100, seconds: 10 };
     let mut figures = Figures::default();
-    for round in 0..=settings.rounds {
+    for round in 0..=options.rounds {
         let mut found = vec![];
         let mut one = |run: &mut dyn FnMut() -> Result<Option<Cost>, String>| -> Done {
             let _echo = Echo::start(&["--delay", DELAY])?;
@@ -34,7 +34,7 @@ pub fn run(settings: &Settings, table: &mut String) -> Done {
         one(&mut || lab(folder, "the lab, Poisson arrivals", &load, &unevenly).map(Some))?;
         one(&mut || Ok(oha(folder, &load)))?;
         one(&mut || k6(folder, &load))?;
-        let frozen = frozen(settings)?;
+        let frozen = frozen(options)?;
         if round == 0 {
             continue;
         }
@@ -85,9 +85,9 @@ fn arrivals(counts: &Value) -> Result<f64, String> {
 }
 
 /// Returns p99, the greatest time, the requests counted and the requests that arrived.
-fn frozen(settings: &Settings) -> Result<[f64; 4], String> {
+fn frozen(options: &Options) -> Result<[f64; 4], String> {
     let _echo = Echo::start(&["--freeze-at", "4s", "--freeze-for", "2s"])?;
-    let file = settings.folder.join("frozen.json");
+    let file = options.folder.join("frozen.json");
     let target = Echo::url();
     homeroom(&[
         "lab",

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::figures::Figures;
 use super::files::{text, write};
+use super::options::Options;
 use super::server::BINARY;
 use super::server::Nginx;
-use super::settings::Settings;
 use crate::house::Done;
 
 /// The load that every generator sends.
-pub struct Load {
+pub struct GeneratorLoad {
     pub url: String,
     /// The requests per second.
     pub rate: u32,
@@ -39,21 +39,21 @@ expect = 200
 
 /// Measures every installed generator in each round, one after the other; the first round is a
 /// rehearsal.
-pub fn run(settings: &Settings, table: &mut String) -> Done {
-    let folder = &settings.folder;
+pub fn run(options: &Options, table: &mut String) -> Done {
+    let folder = &options.folder;
     let nginx = Nginx::start(folder, r#"{"hello":"world"}"#)?;
     let url = Nginx::url("/doc.json");
-    let load = Load { url, rate: 5_000, connections: 50, seconds: 10 };
+    let load = GeneratorLoad { url, rate: 5_000, connections: 50, seconds: 10 };
     let values = folder.join("values.toml");
     write(&values, SCENARIO)?;
     let mut figures = Figures::default();
-    for round in 0..=settings.rounds {
+    for round in 0..=options.rounds {
         let mut found = vec![
             lab(folder, "the lab, each request at its moment", &load, &[])?,
             lab(folder, "the lab, --slack 1ms", &load, &["--slack", "1ms"])?,
             lab(folder, "the lab, --slack 2ms", &load, &["--slack", "2ms"])?,
         ];
-        let whole = Load { url: Nginx::url(""), ..load };
+        let whole = GeneratorLoad { url: Nginx::url(""), ..load };
         for (name, more) in [
             ("the lab with variables, ids and checks", &[][..]),
             ("the lab with variables, ids and checks, --slack 1ms", &["--slack", "1ms"][..]),
@@ -97,9 +97,14 @@ pub struct Cost {
 }
 
 /// Runs the lab.
-pub fn lab(folder: &Path, name: &'static str, load: &Load, more: &[&str]) -> Result<Cost, String> {
+pub fn lab(
+    folder: &Path,
+    name: &'static str,
+    load: &GeneratorLoad,
+    more: &[&str],
+) -> Result<Cost, String> {
     let file = folder.join("lab.json");
-    let Load { url, rate, connections, seconds } = load;
+    let GeneratorLoad { url, rate, connections, seconds } = load;
     let (rate, connections) = (rate.to_string(), connections.to_string());
     let seconds = format!("{seconds}s");
     let mut arguments = vec!["lab", "run", "--target", url, "--rate", &rate];
@@ -124,9 +129,9 @@ pub fn lab(folder: &Path, name: &'static str, load: &Load, more: &[&str]) -> Res
 }
 
 /// Runs oha, if it is installed.
-pub fn oha(folder: &Path, load: &Load) -> Option<Cost> {
+pub fn oha(folder: &Path, load: &GeneratorLoad) -> Option<Cost> {
     let file = folder.join("oha.json");
-    let Load { url, rate, connections, seconds } = load;
+    let GeneratorLoad { url, rate, connections, seconds } = load;
     let (each, many, time) = (rate.to_string(), connections.to_string(), format!("{seconds}s"));
     let mut arguments = vec!["-q", &each, "-z", &time, "-c", &many, "--latency-correction"];
     arguments.extend(["--no-tui", "--output-format", "json", "--output", text(&file), url]);
@@ -144,7 +149,7 @@ pub fn oha(folder: &Path, load: &Load) -> Option<Cost> {
 }
 
 /// Runs k6, if it is installed.
-pub fn k6(folder: &Path, load: &Load) -> Result<Option<Cost>, String> {
+pub fn k6(folder: &Path, load: &GeneratorLoad) -> Result<Option<Cost>, String> {
     let (file, script) = (folder.join("k6.json"), folder.join("k6.js"));
     write(&script, &k6_script(load))?;
     let export = format!("--summary-export={}", text(&file));
@@ -164,8 +169,8 @@ pub fn k6(folder: &Path, load: &Load) -> Result<Option<Cost>, String> {
     }))
 }
 
-fn k6_script(load: &Load) -> String {
-    let Load { url, rate, connections, seconds } = load;
+fn k6_script(load: &GeneratorLoad) -> String {
+    let GeneratorLoad { url, rate, connections, seconds } = load;
     format!(
         r#"import http from "k6/http";
 export const options = {{

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use super::figures::row;
 use super::files::text;
-use super::load::Load;
+use super::load::LabLoad;
+use super::options::Options;
 use super::server::homeroom;
 use super::server::{Build, Client, Server};
-use super::settings::Settings;
 use super::work::{ATTENDANCE, Made};
 use crate::house::Done;
 
@@ -17,21 +17,21 @@ use crate::house::Done;
 const SCANS: usize = 4;
 
 /// Runs the measurements one after the other.
-pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
-    let data = settings.folder.join("large");
+pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
+    let data = options.folder.join("large");
     homeroom(&["load", text(district), "--data-dir", text(&data)])?;
-    let file = settings.folder.join("many/studentSchoolAttendanceEvents.jsonl");
+    let file = options.folder.join("many/studentSchoolAttendanceEvents.jsonl");
     {
         let server = Server::start(&Build::present(), &data, &[])?;
         let client = server.client(&["--claim-set", "FullAccess"])?;
-        Made::write_many(&ATTENDANCE.templates(&client)?, settings.documents, &file)?;
+        Made::write_many(&ATTENDANCE.templates(&client)?, options.documents, &file)?;
     }
     let begun = Instant::now();
     homeroom(&["load", text(&file), "--data-dir", text(&data)])?;
-    let rate = settings.documents as f64 / begun.elapsed().as_secs_f64();
+    let rate = options.documents as f64 / begun.elapsed().as_secs_f64();
     row(table, "load of a million documents (JSON lines), documents/s", &[rate], 0);
     let mut starts = vec![];
-    for _ in 0..settings.rounds {
+    for _ in 0..options.rounds {
         starts.push(Server::start(&Build::present(), &data, &[])?.seconds_to_ready * 1e3);
     }
     row(table, "start on a million documents, ms to ready", &starts, 0);
@@ -39,13 +39,13 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
     let resident = server.resident_megabytes()?;
     row(table, "resident memory after start on a million documents, MB", &[resident], 0);
     let client = server.client(&["--claim-set", "FullAccess"])?;
-    pages(settings, &client, table)?;
-    beside_scans(settings, &server, &client, table)
+    pages(options, &client, table)?;
+    beside_scans(options, &server, &client, table)
 }
 
-fn pages(settings: &Settings, client: &Client, table: &mut String) -> Done {
+fn pages(options: &Options, client: &Client, table: &mut String) -> Done {
     let path = ATTENDANCE.path;
-    let depth = settings.documents * 8 / 10;
+    let depth = options.documents * 8 / 10;
     let partitions = client.get(&format!("{path}/partitions?number=5"))?;
     let cursor = partitions
         .split('"')
@@ -62,7 +62,7 @@ fn pages(settings: &Settings, client: &Client, table: &mut String) -> Done {
         ("exact total count of the resource, ms", count),
     ] {
         let mut times = vec![];
-        for _ in 0..settings.rounds * 10 {
+        for _ in 0..options.rounds * 10 {
             let begun = Instant::now();
             client.get(&path)?;
             times.push(begun.elapsed().as_secs_f64() * 1e3);
@@ -73,15 +73,15 @@ fn pages(settings: &Settings, client: &Client, table: &mut String) -> Done {
 }
 
 /// Measures reads by id, alone and while scans read all documents; each scan ends at its deadline.
-fn beside_scans(settings: &Settings, server: &Server, client: &Client, table: &mut String) -> Done {
+fn beside_scans(options: &Options, server: &Server, client: &Client, table: &mut String) -> Done {
     let reads = ATTENDANCE.get("scan", client)?;
     let scan = format!("{}?attendanceEventReason=none%20has%20it", ATTENDANCE.path);
-    let folder = &settings.folder;
-    let load = Load { users: 16, threads: 1, seconds: settings.seconds, folder };
+    let folder = &options.folder;
+    let load = LabLoad { users: 16, threads: 1, seconds: options.seconds, folder };
     let get = || load.run(&server.url(""), &reads, client, 1);
     let (mut alone, mut beside, mut rates) = (vec![], vec![], vec![]);
     let scanned = AtomicU64::new(0);
-    for _ in 0..settings.rounds {
+    for _ in 0..options.rounds {
         alone.push(get()?.p99_ms);
         let is_over = AtomicBool::new(false);
         let run = std::thread::scope(|scope| {

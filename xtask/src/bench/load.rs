@@ -10,8 +10,8 @@ use super::files::{text, write};
 use super::server::BINARY;
 use super::server::Client;
 
-/// The size of a load.
-pub struct Load<'a> {
+/// A load that the lab sends.
+pub struct LabLoad<'a> {
     /// The number of clients, each with one open request.
     pub users: u32,
     /// The number of sending threads.
@@ -36,7 +36,7 @@ pub struct Run {
     pub per_cpu_second: f64,
 }
 
-impl Load<'_> {
+impl LabLoad<'_> {
     /// Runs a scenario. Runs with different numbers draw different serial numbers, so the documents
     /// that they create never collide.
     pub fn run(

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use super::figures::row;
 use super::files::{lines, text};
-use super::load::Load;
+use super::load::LabLoad;
+use super::options::Options;
 use super::server::homeroom_with;
 use super::server::{Build, Server};
-use super::settings::Settings;
 use super::work::ATTENDANCE;
 use crate::house::Done;
 
@@ -17,14 +17,14 @@ const SIZES: [&str; 4] = ["2048", "4096", "8192", "16384"];
 const PAGE_BYTES: &str = "HOMEROOM_STORE__PAGE_BYTES";
 
 /// Measures each size in each round.
-pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
+pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
     let documents = lines(district)?;
     let mut loads = SIZES.map(|_| vec![]);
     let mut creates = SIZES.map(|_| vec![]);
     let mut megabytes = SIZES.map(|_| vec![]);
-    for _ in 0..settings.rounds {
+    for _ in 0..options.rounds {
         for (at, size) in SIZES.iter().enumerate() {
-            let data = settings.folder.join("pages");
+            let data = options.folder.join("pages");
             _ = std::fs::remove_dir_all(&data);
             let begun = Instant::now();
             let arguments = ["load", text(district), "--data-dir", text(&data)];
@@ -33,8 +33,8 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
             let server = Server::start(&Build::present(), &data, &[])?;
             let client = server.client(&["--claim-set", "FullAccess"])?;
             let scenario = ATTENDANCE.create("create", &client)?;
-            let folder = &settings.folder;
-            let load = Load { users: 64, threads: 2, seconds: settings.seconds, folder };
+            let folder = &options.folder;
+            let load = LabLoad { users: 64, threads: 2, seconds: options.seconds, folder };
             creates[at].push(load.run(&server.url(""), &scenario, &client, 1_000)?.rate);
             drop(server);
             let file = std::fs::metadata(data.join("homeroom.db")).map_err(|e| e.to_string())?;

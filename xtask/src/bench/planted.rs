@@ -14,8 +14,8 @@ use super::echo::Echo;
 use super::figures::row;
 use super::files::text;
 use super::machine::spread;
+use super::options::Options;
 use super::server::BINARY;
-use super::settings::Settings;
 use crate::house::Done;
 
 /// The planted capacity in requests per second.
@@ -27,12 +27,12 @@ const DISTURBING: usize = 4;
 const STARVING: usize = 16;
 
 /// Runs the searches one after the other.
-pub fn run(settings: &Settings, table: &mut String) -> Done {
-    let is_noisy = settings.is_noisy;
+pub fn run(options: &Options, table: &mut String) -> Done {
+    let is_noisy = options.is_noisy;
     let (mut stable, mut seconds, mut verdicts) = (vec![], vec![], vec![]);
     for seed in 1..=SEARCHES {
         let noise = is_noisy.then(|| Noise::bursts(seed));
-        let found = search(settings, seed, &[])?;
+        let found = search(options, seed, &[])?;
         drop(noise);
         let rate = found["stable"]["rate"].as_f64().ok_or("there is no stable level")?;
         stable.push(rate / CAPACITY * 100.0 - 100.0);
@@ -47,7 +47,7 @@ pub fn run(settings: &Settings, table: &mut String) -> Done {
     println!("\nOn {host}: {}.", verdicts.join(", "));
 
     let noise = Noise::without_end(STARVING);
-    let starved = search(settings, 1, &["nice", "-n", "19"])?;
+    let starved = search(options, 1, &["nice", "-n", "19"])?;
     drop(noise);
     println!(
         "At the lowest priority beside {STARVING} threads that never rest: {:.0}/s {}; {}.\n",
@@ -75,12 +75,12 @@ fn missed(stable: &[f64], seconds: &[f64], verdicts: &[String]) -> Option<String
 }
 
 /// Runs one search, under another program if one is given.
-fn search(settings: &Settings, seed: u64, by: &[&str]) -> Result<Value, String> {
+fn search(options: &Options, seed: u64, by: &[&str]) -> Result<Value, String> {
     let seed = seed.to_string();
     let capacity = CAPACITY.to_string();
     let trouble = ["--capacity", &capacity, "--workers", "2", "--spread", "0.5", "--seed", &seed];
     let _echo = Echo::start(&trouble)?;
-    let file = settings.folder.join("capacity.json");
+    let file = options.folder.join("capacity.json");
     let target = Echo::url();
     let arguments = ["lab", "capacity", "--target", &target, "--seed", &seed, "--json"];
     let words = [by, &[BINARY], &arguments, &[text(&file)]].concat();

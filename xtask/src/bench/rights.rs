@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::figures::row;
 use super::files::text;
+use super::options::Options;
 use super::server::homeroom;
 use super::server::{Build, Client, Server};
-use super::settings::Settings;
 use super::work::{RELATIONSHIPS, claim_set, first};
 use crate::house::Done;
 
@@ -27,15 +27,15 @@ const FIRST_SCHOOL: usize = 9_100_000;
 const NEWCOMER: usize = 9_200_000;
 
 /// Measures the lists and the change.
-pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
-    let data = settings.folder.join("rights");
+pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
+    let data = options.folder.join("rights");
     homeroom(&["load", text(district), "--data-dir", text(&data)])?;
-    let files = settings.folder.join("thousand");
+    let files = options.folder.join("thousand");
     write_all(district, &files)?;
     homeroom(&["load", text(&files), "--data-dir", text(&data)])?;
-    let server = Server::start(&Build::present(), &data, &settings.environment)?;
+    let server = Server::start(&Build::present(), &data, &options.environment)?;
     let resources = ["student", "studentSchoolAssociation", "studentSchoolAttendanceEvent"];
-    claim_set(&settings.folder, &server, "Related", RELATIONSHIPS, &resources)?;
+    claim_set(&options.folder, &server, "Related", RELATIONSHIPS, &resources)?;
     let everybody = server.client(&["--claim-set", "FullAccess"])?;
     for (who, from, to) in [("1 of 1,000 schools", 500, 501), ("100 of 1,000 schools", 300, 400)] {
         let ids: Vec<String> = (from..to).map(|at| (FIRST_SCHOOL + at).to_string()).collect();
@@ -43,14 +43,14 @@ pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
         let arguments = ["--claim-set", "Related", "--education-organizations", &ids];
         let caller = server.client(&arguments)?;
         for endpoint in ["students", "studentSchoolAssociations", "studentSchoolAttendanceEvents"] {
-            lists(settings, &everybody, &caller, (who, endpoint), table)?;
+            lists(options, &everybody, &caller, (who, endpoint), table)?;
         }
     }
-    hierarchy(settings, &server, &everybody, district, table)
+    hierarchy(options, &server, &everybody, district, table)
 }
 
 fn lists(
-    settings: &Settings,
+    options: &Options,
     everybody: &Client,
     caller: &Client,
     (who, endpoint): (&str, &str),
@@ -67,7 +67,7 @@ fn lists(
     ] {
         let found = caller.ids(&path)?.len();
         let mut times = vec![];
-        for _ in 0..settings.rounds * 10 {
+        for _ in 0..options.rounds * 10 {
             let begun = Instant::now();
             caller.get(&path)?;
             times.push(begun.elapsed().as_secs_f64() * 1e3);
@@ -80,7 +80,7 @@ fn lists(
 
 /// Moves the topmost agency below one without schools, and times that with the first list after it.
 fn hierarchy(
-    settings: &Settings,
+    options: &Options,
     server: &Server,
     everybody: &Client,
     district: &Path,
@@ -92,7 +92,7 @@ fn hierarchy(
     let agencies = "/data/v3/ed-fi/localEducationAgencies";
     everybody.post(agencies, &agency(district, NEWCOMER, None)?.to_string())?;
     let mut times = vec![];
-    for _ in 0..settings.rounds {
+    for _ in 0..options.rounds {
         everybody.post(agencies, &agency(district, TOP, None)?.to_string())?;
         let students = "/data/v3/ed-fi/students?limit=500";
         if !caller.ids(students)?.is_empty() {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::figures::{Figures, Measured, measure, ratios};
 use super::files::text;
-use super::load::{Load, Scenario};
+use super::load::{LabLoad, Scenario};
+use super::options::Options;
 use super::server::{Build, Client, Nginx, Server};
-use super::settings::Settings;
 use super::work::{ASSESSMENT, ATTENDANCE, Every, by_namespace, by_relationship};
 use crate::house::Done;
 
@@ -25,27 +25,27 @@ const ROUNDS_MAX: usize = 6;
 /// If another build is compared, each work runs for a second at a time on one build and then the
 /// other, and the first of the two alternates. So a change in the machine's speed affects both
 /// equally.
-pub fn run(settings: &Settings, district: &Path, table: &mut String) -> Done {
-    let folder = &settings.folder;
-    if settings.rounds > ROUNDS_MAX {
+pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
+    let folder = &options.folder;
+    if options.rounds > ROUNDS_MAX {
         return Err(format!("there are dates for {ROUNDS_MAX} rounds of creates, no more"));
     }
     let every = Every::make(folder)?;
-    let mut subjects = vec![Subject::start(settings, district, &every, &Build::present())?];
-    if let Some(binary) = &settings.against {
-        subjects.push(Subject::start(settings, district, &every, &Build::other(binary))?);
+    let mut subjects = vec![Subject::start(options, district, &every, &Build::present())?];
+    if let Some(binary) = &options.against {
+        subjects.push(Subject::start(options, district, &every, &Build::other(binary))?);
     }
     let page = subjects[0].everybody.get(&format!("{}?limit=1", ATTENDANCE.path))?;
     let page = page.strip_prefix('[').and_then(|page| page.strip_suffix(']')).unwrap_or(&page);
     let nginx = Nginx::start(folder, page)?;
 
-    let (seconds, slices) = match settings.against {
-        Some(_) => (1, settings.seconds),
-        None => (settings.seconds, 1),
+    let (seconds, slices) = match options.against {
+        Some(_) => (1, options.seconds),
+        None => (options.seconds, 1),
     };
-    let load = Load { users: 64, threads: 2, seconds, folder };
+    let load = LabLoad { users: 64, threads: 2, seconds, folder };
     let mut number = FIRST;
-    for round in 0..=settings.rounds {
+    for round in 0..=options.rounds {
         let peer = measure(&nginx.pids(), || load.get(&Nginx::url("/doc.json")))?;
         if round > 0 {
             subjects[0].figures.peer(&peer);
@@ -160,18 +160,18 @@ struct Subject {
 
 impl Subject {
     fn start(
-        settings: &Settings,
+        options: &Options,
         district: &Path,
         every: &Every,
         build: &Build,
     ) -> Result<Self, String> {
-        let data = settings.folder.join(format!("small-{}", build.port()));
+        let data = options.folder.join(format!("small-{}", build.port()));
         build.run(&["load", text(district), "--data-dir", text(&data)])?;
         every.load(build, &data)?;
-        let server = Server::start(build, &data, &settings.environment)?;
+        let server = Server::start(build, &data, &options.environment)?;
         let everybody = server.client(&["--claim-set", "FullAccess"])?;
-        let confined = by_namespace(&settings.folder, &server)?;
-        let related = by_relationship(&settings.folder, &server, district)?;
+        let confined = by_namespace(&options.folder, &server)?;
+        let related = by_relationship(&options.folder, &server, district)?;
         Ok(Self {
             read_all: ATTENDANCE.get("read", &everybody)?,
             read_own: ASSESSMENT.get("read-within", &confined)?,
@@ -187,7 +187,7 @@ impl Subject {
         })
     }
 
-    fn measure(&self, load: &Load<'_>, work: &Work, number: u32) -> Result<Measured, String> {
+    fn measure(&self, load: &LabLoad<'_>, work: &Work, number: u32) -> Result<Measured, String> {
         let (scenario, client) = (work.send)(self);
         measure(&[self.server.pid()], || load.run(&self.server.url(""), scenario, client, number))
     }

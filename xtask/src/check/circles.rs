@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_macro_defines_belongs_to_the_file_that_calls_it() {
+    fn items_defined_by_a_macro_belong_to_the_calling_file() {
         let planted = [
             ("lib.rs", "mod a; mod b;"),
             ("a.rs", "kinds! { Kind, One; } fn a(_: crate::b::B) {}"),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_and_names_of_modules_alone_make_no_circle() {
+    fn tests_and_module_names_alone_form_no_circle() {
         let files = [
             ("lib.rs", "mod a; mod b; pub use b::*;"),
             ("a.rs", "pub struct A; #[cfg(test)] mod tests { use crate::B; }"),

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tests_share_is_no_part_of_the_product() {
+    fn test_support_must_not_be_part_of_the_product() {
         let [plain, dev] = [Value::Null, json!("dev")];
         let store = ("homeroom-store", plain.clone());
 

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_names_a_resource_as_a_whole_in_a_path_or_in_a_compound_word() {
+    fn a_resource_name_is_found_alone_in_a_path_and_in_a_compound_word() {
         let names = Names::of_the_model().unwrap();
 
         for (text, found) in [

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_of_several_licences_is_enough_and_each_of_several_is_needed() {
+    fn or_needs_one_allowed_licence_and_and_needs_all() {
         for (expression, allowed) in [
             ("MIT", true),
             ("MIT OR GPL-3.0-only", true),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_is_refused() {
+    fn an_invalid_licence_expression_is_refused() {
         for expression in ["", "MIT OR", "AND MIT", "(MIT", "MIT)", "MIT Apache-2.0", "MIT WITH"] {
             assert!(allows(expression).is_err(), "{expression}");
         }

@@ -196,19 +196,19 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_found_however_they_are_quoted() {
+    fn string_literals_are_found_in_every_form_of_quoting() {
         let file = r##"f("a\"b", r"c\", r#"d"e"#, b"f", br"g", '"', 'h', "i")"##;
 
         assert_eq!(texts(file), ["a\\\"b", "c\\", "d\"e", "f", "g", "i"]);
     }
 
     #[test]
-    fn a_lifetime_and_a_raw_name_start_no_text() {
+    fn a_lifetime_and_a_raw_identifier_start_no_string() {
         assert_eq!(texts("fn f<'a>(r#type: &'a str) -> var\"x\""), ["x"]);
     }
 
     #[test]
-    fn comments_are_no_code_and_nest() {
+    fn comments_are_not_code_and_can_nest() {
         let source = Source::read("a /* b /* c */ \"d\" */ e // f \"g\"\nh");
 
         assert_eq!(source.code.split_whitespace().collect::<Vec<_>>(), ["a", "e", "h"]);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn places_survive() {
+    fn positions_are_preserved() {
         let file = "one\n\"zwei\ndrei\" // é\nvier(\"fünf\")";
 
         let source = Source::read(file);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn test_items_go_and_the_rest_stays() {
+    fn test_items_are_removed_and_the_rest_is_kept() {
         let file = "a(\"1\");\n#[cfg(test)]\nmod tests { fn f() { \"2\"; } }\nb(\"3\");
             #[cfg(test)] use c; d";
 
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_no_part_of_another() {
+    fn a_word_is_not_found_within_another() {
         assert!(has_word("use toml::Table", "toml"));
         assert!(!has_word("use toml_edit", "toml"));
         assert!(!has_word("use my_toml", "toml"));

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_fills_its_caches_and_then_stays_is_no_growth_and_a_leak_is() {
+    fn filling_caches_is_not_growth_and_a_leak_is() {
         let filled = |minute: f64| (minute * 9_000.0).min(40_000.0) + (minute % 2.0) * 500.0;
         let steady: Vec<Sample> = (1..30).map(|m| sample(m.into(), filled(m.into()))).collect();
         let leak: Vec<Sample> =

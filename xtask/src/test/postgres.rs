@@ -32,9 +32,9 @@ const NOBODY: u32 = 65_534;
 type Programs = fn() -> Result<PathBuf, String>;
 
 /// Running servers, which end when the value is dropped.
-pub struct Servers(Vec<Server>);
+pub struct Servers(Vec<PostgresServer>);
 
-struct Server {
+struct PostgresServer {
     child: Child,
     folder: PathBuf,
     url: String,
@@ -49,7 +49,7 @@ impl Servers {
             if !all && !servers.is_empty() {
                 break;
             }
-            match programs().and_then(|programs| Server::start(&programs, &HASTY)) {
+            match programs().and_then(|programs| PostgresServer::start(&programs, &HASTY)) {
                 Ok(server) => servers.push(server),
                 Err(reason) => {
                     summary.skipped.push((format!("tests on {name} PostgreSQL"), reason));
@@ -61,7 +61,7 @@ impl Servers {
 
     /// Starts Debian's server for the bench, with durable commits.
     pub fn durable() -> Result<Self, String> {
-        Ok(Self(vec![Server::start(&debian()?, &[])?]))
+        Ok(Self(vec![PostgresServer::start(&debian()?, &[])?]))
     }
 
     /// Returns the URLs of their databases, in the form of [`VARIABLE`].
@@ -100,7 +100,7 @@ fn newest() -> Result<PathBuf, String> {
     Ok(programs)
 }
 
-impl Server {
+impl PostgresServer {
     fn start(programs: &Path, settings: &[&str]) -> Result<Self, String> {
         let failed = |error: std::io::Error| error.to_string();
         let number = std::process::id();
@@ -186,7 +186,7 @@ const SETTINGS: [&str; 4] = [
 /// Settings for tests, whose data need not survive a crash.
 const HASTY: [&str; 3] = ["fsync=off", "full_page_writes=off", "synchronous_commit=off"];
 
-impl Drop for Server {
+impl Drop for PostgresServer {
     fn drop(&mut self) {
         // PostgreSQL takes an interrupt as its fast shutdown, which also ends its own children.
         _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();

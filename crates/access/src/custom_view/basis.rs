@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_leads_to_a_basis_by_the_shortest_and_nearest_reference() {
+    fn a_document_reaches_its_basis_by_the_shortest_path_and_identity_references_first() {
         let model = model();
         for (endpoint, basis, expected) in [
             ("students", "Student", "itself"),

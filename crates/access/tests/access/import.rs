@@ -49,7 +49,7 @@ own = ["Ours"]
 "#;
 
 #[test]
-fn what_stands_for_a_resource_or_a_service_is_taken_and_our_own_part_stays() {
+fn an_import_takes_resource_and_service_claims_and_keeps_our_own_part() {
     let model = crate::support::model();
 
     let imported = import(&[&hierarchy().to_string()], &model, CURRENT, "E2E-").unwrap();
@@ -80,7 +80,7 @@ fn what_stands_for_a_resource_or_a_service_is_taken_and_our_own_part_stays() {
 }
 
 #[test]
-fn sets_go_by_names_without_blanks_and_a_further_hierarchy_adds_those_that_are_missing() {
+fn set_names_lose_their_blanks_and_a_second_hierarchy_adds_only_missing_sets() {
     let model = crate::support::model();
     let mut first = hierarchy();
     first["claimSets"][0]["claimSetName"] = json!("Ed-Fi Vendor - One");
@@ -115,7 +115,7 @@ fn sets_go_by_names_without_blanks_and_a_further_hierarchy_adds_those_that_are_m
 }
 
 #[test]
-fn of_an_extension_its_claims_are_taken_and_what_sets_are_granted_on_them() {
+fn an_extension_import_takes_its_claims_and_the_grants_on_them() {
     let [_, model] = crate::support::models();
     let read = |name: &str| json!({"name": name, "actions": [{"name": "Read"}]});
     let standard = import(&[&hierarchy().to_string()], &model, "", "E2E-").unwrap().text;
@@ -184,7 +184,7 @@ fn importing_again_changes_nothing() {
 }
 
 #[test]
-fn a_name_without_meaning_is_refused_with_its_claim() {
+fn an_unknown_name_is_refused_with_its_claim() {
     let model = crate::support::model();
     for (pointer, value, message) in [
         ("/claimsHierarchy/0/name", json!("people"), "is not the URI of a claim"),

@@ -40,7 +40,7 @@ async fn suspend(access: &Access, keys: &[String]) -> Result<(), ManageError> {
 }
 
 #[tokio::test]
-async fn whatever_ends_a_key_is_in_force_though_it_cannot_be_read_again() {
+async fn every_way_to_end_a_key_takes_effect_even_if_the_key_cannot_be_reread() {
     for way in ["revoke", "rotate", "old secrets", "suspend"] {
         let store = store();
         let access = open(&store).await;
@@ -77,7 +77,7 @@ async fn whatever_ends_a_key_is_in_force_though_it_cannot_be_read_again() {
 }
 
 #[tokio::test]
-async fn a_change_of_many_keys_is_in_force_though_one_cannot_be_read_again() {
+async fn a_change_of_many_keys_takes_effect_even_if_one_cannot_be_reread() {
     let store = store();
     let access = open(&store).await;
     let mut tokens = vec![];
@@ -98,7 +98,7 @@ async fn a_change_of_many_keys_is_in_force_though_one_cannot_be_read_again() {
 }
 
 #[tokio::test]
-async fn a_node_that_cannot_read_what_another_has_changed_recognizes_nobody() {
+async fn a_node_that_cannot_read_another_nodes_change_recognizes_no_token() {
     let store = store();
     let (here, there) = (open(&store).await, open(&store).await);
     let revoked = create(&here, new_key("FullAccess")).await;
@@ -136,7 +136,7 @@ async fn give_up(access: &Arc<Access>, asked: Manage, polls: usize) -> bool {
 }
 
 #[tokio::test]
-async fn a_revocation_that_nobody_waits_for_is_in_force_or_was_not_written() {
+async fn a_cancelled_revocation_takes_effect_or_is_not_written() {
     let store = store();
     let access = open(&store).await;
     for polls in 0..20 {
@@ -184,7 +184,7 @@ async fn shown(access: &Arc<Access>) -> String {
 }
 
 #[tokio::test]
-async fn after_every_change_memory_has_what_is_stored() {
+async fn memory_equals_the_store_after_every_change() {
     let store = store();
     let access = open(&store).await;
     let Credentials { key, .. } = create(&access, new_key("FullAccess")).await;

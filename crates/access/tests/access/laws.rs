@@ -46,7 +46,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn a_token_cut_lengthened_or_turned_around_is_refused(
+    fn a_truncated_extended_or_reversed_token_is_refused(
         cut in 0_usize..300,
         extra in "[A-Za-z0-9_.=-]{0,8}",
     ) {

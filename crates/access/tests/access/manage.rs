@@ -51,7 +51,7 @@ async fn a_key_for_data_needs_a_claim_set_and_the_refusal_lists_them() {
 }
 
 #[tokio::test]
-async fn a_claim_set_is_found_whatever_blanks_hyphens_and_case_the_name_has() {
+async fn a_claim_set_is_found_by_name_regardless_of_blanks_hyphens_and_case() {
     let access = access().await;
 
     for name in ["SISVendor", "SIS Vendor", "sis-vendor"] {
@@ -61,7 +61,7 @@ async fn a_claim_set_is_found_whatever_blanks_hyphens_and_case_the_name_has() {
 }
 
 #[tokio::test]
-async fn a_key_that_makes_no_sense_is_refused() {
+async fn an_invalid_key_definition_is_refused() {
     let access = access().await;
     let asked =
         |organizations: Vec<i64>, prefixes: Vec<String>, name: Option<String>| Manage::CreateKey {
@@ -132,7 +132,7 @@ async fn a_list_of_keys_shows_all_but_the_secrets() {
 }
 
 #[tokio::test]
-async fn a_secret_is_nowhere_in_the_store() {
+async fn the_store_contains_no_plain_secret() {
     let store = store();
     let access = open(&store).await;
     let made = create(&access, new_key("FullAccess")).await;
@@ -162,7 +162,7 @@ async fn a_revoked_key_stays_revoked() {
 }
 
 #[tokio::test]
-async fn an_unknown_key_is_answered_with_the_nearest_one() {
+async fn an_error_about_an_unknown_key_suggests_the_nearest_key() {
     let access = access().await;
     let made = create(&access, new_key("FullAccess")).await;
     let nearly = format!("{}x", made.key);
@@ -179,7 +179,7 @@ async fn an_unknown_key_is_answered_with_the_nearest_one() {
 }
 
 #[tokio::test]
-async fn a_changed_claim_set_holds_for_tokens_that_are_out() {
+async fn a_changed_claim_set_applies_to_tokens_already_issued() {
     let store = store();
     let access = open(&store).await;
     let put = |actions: &[&str]| Manage::PutClaimSet {
@@ -250,7 +250,7 @@ fn remove(name: &str) -> Manage {
 }
 
 #[tokio::test]
-async fn a_set_under_the_name_of_a_shipped_one_takes_its_place_until_it_is_removed() {
+async fn a_set_named_like_a_shipped_set_overrides_it_until_it_is_removed() {
     let store = crate::support::store();
     let access = crate::support::open(&store).await;
     create(&access, new_key("SISVendor")).await;
@@ -286,7 +286,7 @@ async fn a_set_under_the_name_of_a_shipped_one_takes_its_place_until_it_is_remov
 }
 
 #[tokio::test]
-async fn what_a_set_is_shown_as_can_be_put_again() {
+async fn the_shown_form_of_a_set_can_be_put_back() {
     let access = access().await;
     let shipped = access.manage(show("SISVendor"), NOW).await.unwrap();
 
@@ -298,7 +298,7 @@ async fn what_a_set_is_shown_as_can_be_put_again() {
 }
 
 #[tokio::test]
-async fn a_set_of_ones_own_is_removed_when_nobody_has_it() {
+async fn a_custom_set_can_be_removed_once_no_key_uses_it() {
     let access = access().await;
     let put = Manage::PutClaimSet { name: "Readers".into(), definition: readers(&["Read"]) };
     access.manage(put, NOW).await.unwrap();
@@ -391,7 +391,7 @@ async fn an_explanation_names_the_claims_that_decide() {
 }
 
 #[tokio::test]
-async fn an_explanation_says_that_a_key_is_not_let_in_at_all() {
+async fn an_explanation_reports_a_key_that_may_not_call_at_all() {
     let access = access().await;
     let mut keys = vec![];
     for state in ["active", "suspended", "revoked", "profiled"] {
@@ -455,7 +455,7 @@ async fn an_explanation_says_that_a_key_is_not_let_in_at_all() {
 }
 
 #[tokio::test]
-async fn an_explanation_knows_the_addresses_of_changes_and_partitions() {
+async fn an_explanation_understands_the_paths_of_changes_and_partitions() {
     let access = access().await;
     let made = create(&access, new_key("FullAccess")).await;
     for (method, resource, expected) in [
@@ -487,7 +487,7 @@ async fn an_explanation_knows_the_addresses_of_changes_and_partitions() {
 }
 
 #[tokio::test]
-async fn what_is_asked_survives_the_way_over_a_socket() {
+async fn a_management_request_survives_serialization() {
     for asked in [
         new_key("FullAccess"),
         Manage::ListKeys {},
@@ -504,7 +504,7 @@ async fn what_is_asked_survives_the_way_over_a_socket() {
 }
 
 #[tokio::test]
-async fn keys_made_at_once_are_all_there() {
+async fn keys_created_concurrently_are_all_stored() {
     let access = access().await;
     let made = (0..20).map(|_| {
         let access = std::sync::Arc::clone(&access);

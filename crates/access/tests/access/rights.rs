@@ -234,7 +234,7 @@ fn a_decision_follows_the_lineage_from_the_leaf_up() {
 }
 
 #[test]
-fn several_default_strategies_hold_together_in_their_order() {
+fn several_default_strategies_apply_together_in_order() {
     let model = model();
     let text = CLAIMS.replace("\"ed-fi/student\" = \"Update: RelationshipsWithStudentsOnly\"", "");
     let claims = Claims::read(&text, &model).unwrap();
@@ -259,7 +259,7 @@ fn services_are_granted_like_resources() {
 }
 
 #[test]
-fn each_decision_becomes_its_problem() {
+fn each_refusal_maps_to_its_problem_type() {
     for (set, endpoint, action, status, urn) in [
         (
             "LeafOnly",
@@ -322,7 +322,7 @@ fn looks_at(resource: &Resource, outcome: Result<Grant, Denial>) -> String {
 }
 
 #[test]
-fn each_strategy_looks_at_the_subjects_that_it_names() {
+fn each_strategy_checks_the_subjects_that_it_names() {
     let model = shipped_model();
     let section = |strategy: &str| format!("EducationOrganization {strategy}");
     for (strategy, on_attendance, on_sections, on_contacts) in [
@@ -421,7 +421,7 @@ fn a_namespace_must_begin_with_a_prefix_of_the_client() {
 }
 
 #[test]
-fn a_stored_namespace_is_not_shown_to_whom_it_is_refused() {
+fn a_refusal_does_not_reveal_the_stored_namespace() {
     let (model, rights) = rights("Top");
     let client = client(rights, &["uri://a.org"]);
     let grant = authorize(&client, resource(&model, "assessments"), Action::Create).unwrap();
@@ -435,7 +435,7 @@ fn a_stored_namespace_is_not_shown_to_whom_it_is_refused() {
 }
 
 #[test]
-fn a_client_without_prefixes_is_told_so() {
+fn a_refusal_says_that_the_client_has_no_prefixes() {
     let (model, rights) = rights("Top");
 
     let denial = authorize(&client(rights, &[]), resource(&model, "assessments"), Action::Create)

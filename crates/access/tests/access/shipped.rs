@@ -40,7 +40,7 @@ fn is_evaluated(permission: &Permission) -> bool {
 }
 
 #[test]
-fn the_fourteen_published_sets_and_full_access_are_there() {
+fn the_fourteen_published_sets_and_full_access_are_shipped() {
     let model = crate::support::model();
 
     let claims = claims(&model);
@@ -53,7 +53,7 @@ fn the_fourteen_published_sets_and_full_access_are_there() {
 }
 
 #[test]
-fn each_resource_of_the_model_stands_in_the_hierarchy() {
+fn the_hierarchy_contains_each_resource_of_the_model() {
     let model = crate::support::model();
 
     let missing: Vec<String> = model
@@ -68,7 +68,7 @@ fn each_resource_of_the_model_stands_in_the_hierarchy() {
 }
 
 #[test]
-fn full_access_is_everything_without_further_authorization() {
+fn full_access_grants_every_action_without_further_authorization() {
     let model = crate::support::model();
     let rights = rights(&claims(&model), "FullAccess");
 
@@ -126,7 +126,7 @@ fn each_set_grants_what_the_published_hierarchy_says() {
 }
 
 #[test]
-fn each_grant_has_a_strategy_and_each_strategy_what_it_asks_for() {
+fn each_grant_has_a_strategy_and_each_strategy_has_its_subjects() {
     for model in crate::support::models() {
         let claims = claims(&model);
 
@@ -149,7 +149,7 @@ fn each_grant_has_a_strategy_and_each_strategy_what_it_asks_for() {
 }
 
 #[test]
-fn older_kinds_stand_below_their_successors() {
+fn older_resources_have_the_permissions_of_their_successors() {
     let [older, newer] = crate::support::models();
     let of = |model: &Model, endpoint: &str| {
         let rights = rights(&claims(model), "SISVendor");
@@ -161,7 +161,7 @@ fn older_kinds_stand_below_their_successors() {
 }
 
 #[test]
-fn extensions_stand_where_they_are_published_and_the_sandbox_covers_them() {
+fn extension_claims_keep_their_published_place_and_the_sandbox_set_grants_them() {
     let [_, model] = crate::support::models();
     let claims = claims(&model);
     let extensions = || model.resources.iter().filter(|resource| resource.project > 0);
@@ -186,7 +186,7 @@ fn extensions_stand_where_they_are_published_and_the_sandbox_covers_them() {
 }
 
 #[test]
-fn what_an_extension_grants_on_the_standard_comes_with_it_and_with_it_alone() {
+fn an_extensions_grants_on_standard_resources_apply_only_if_it_is_loaded() {
     let core = crate::support::model();
     let [_, extended] = crate::support::models();
     let of = |model: &Model, endpoint: &str, action| {
@@ -225,7 +225,7 @@ fn a_model_without_an_extension_has_none_of_its_claims() {
 }
 
 #[test]
-fn what_upper_organizations_have_in_common_is_read_from_below_and_surveys_stand_alone() {
+fn schools_read_shared_resources_of_parent_organizations_and_surveys_have_their_own_rule() {
     let model = crate::support::model();
     let claims = claims(&model);
     let of = |set: &str, endpoint: &str, action| {
@@ -260,7 +260,7 @@ fn reference(path: &str) -> Option<String> {
 }
 
 #[test]
-fn the_file_is_what_the_importer_makes_of_the_published_hierarchies() {
+fn importing_the_published_hierarchies_gives_the_shipped_file() {
     let (Some(first), Some(second)) =
         (reference("Claims-ods73-ds52.json"), reference("Claims-ds52.json"))
     else {
@@ -281,7 +281,7 @@ fn the_file_is_what_the_importer_makes_of_the_published_hierarchies() {
 }
 
 #[test]
-fn the_files_of_extensions_are_what_the_importer_makes_of_what_is_published() {
+fn importing_the_published_extension_claims_gives_the_shipped_files() {
     for (schema, text) in EXTENSIONS_SHIPPED {
         let (path, whole): (_, &[String]) = match *schema {
             "tpdm" => ("Claims-ds52.json", &["EducationPreparationProgram".to_owned()]),

@@ -45,7 +45,7 @@ fn error(decision: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_view_holds_from_its_definition_on_and_not_where_nothing_leads_to_its_basis() {
+async fn a_view_applies_once_defined_and_only_to_resources_that_reach_its_basis() {
     let access = access().await;
     let set = put_set(&access, &["StudentWithTitleI"]).await;
     let key = create(&access, new_key("Ours")).await.key;
@@ -73,7 +73,7 @@ async fn a_view_holds_from_its_definition_on_and_not_where_nothing_leads_to_its_
 }
 
 #[tokio::test]
-async fn a_view_is_listed_shown_replaced_in_any_case_and_removed_when_no_set_names_it() {
+async fn a_view_is_listed_shown_replaced_in_any_case_and_removed_once_no_set_names_it() {
     let access = access().await;
     put_set(&access, &["StudentWithTitleI"]).await;
     access.manage(title_i(), NOW).await.unwrap();
@@ -105,7 +105,7 @@ async fn a_view_is_listed_shown_replaced_in_any_case_and_removed_when_no_set_nam
 }
 
 #[tokio::test]
-async fn a_definition_with_faults_changes_nothing_and_names_them_all() {
+async fn a_faulty_definition_changes_nothing_and_every_fault_is_reported() {
     let access = access().await;
     let rule = json!({"all": [{"member": "x", "present": true}, {"exists": "y"}]});
 
@@ -117,7 +117,7 @@ async fn a_definition_with_faults_changes_nothing_and_names_them_all() {
 }
 
 #[tokio::test]
-async fn another_process_on_the_store_has_a_view_after_it_has_looked() {
+async fn another_process_on_the_store_sees_a_view_after_a_refresh() {
     let store = store();
     let (one, other) = (open(&store).await, open(&store).await);
     put_set(&one, &["StudentWithTitleI"]).await;

@@ -43,7 +43,7 @@ fn operations<'a>(body: &'a Value, list: &str, member: &str, name: &str) -> Opti
 }
 
 #[tokio::test]
-async fn it_lists_what_the_claim_set_grants_over_the_whole_model() {
+async fn token_info_lists_the_claim_sets_grants_on_the_whole_model() {
     let access = access().await;
     let asked = Manage::CreateKey {
         claim_set: Some("Ed-Fi Sandbox".into()),
@@ -114,7 +114,7 @@ async fn resources_without_a_grant_are_left_out() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_name_the_bearers_token_gets_400() {
+async fn a_body_without_the_callers_own_token_gets_400() {
     let access = access().await;
     let credentials = create(&access, new_key("FullAccess")).await;
     let ours = token(&access, &credentials, NOW).await;
@@ -138,7 +138,7 @@ async fn a_body_that_does_not_name_the_bearers_token_gets_400() {
 }
 
 #[tokio::test]
-async fn a_stranger_gets_401_whatever_the_body_says() {
+async fn a_caller_without_a_token_gets_401_for_any_body() {
     let access = access().await;
     let credentials = create(&access, new_key("FullAccess")).await;
     let good = token(&access, &credentials, NOW).await;

@@ -10,7 +10,7 @@ use http::Method;
 const AUTHENTICATION: (u16, &str) = (401, "urn:ed-fi:api:security:authentication");
 
 #[tokio::test]
-async fn a_token_is_given_for_key_and_secret_in_the_body_or_as_basic() {
+async fn a_token_is_issued_for_credentials_in_the_body_or_the_basic_header() {
     let access = crate::support::access().await;
     let Credentials { key, secret } = create(&access, new_key("FullAccess")).await;
     let basic = format!("Basic {}", base64(&format!("{key}:{secret}")));
@@ -38,7 +38,7 @@ async fn a_token_is_given_for_key_and_secret_in_the_body_or_as_basic() {
 }
 
 #[tokio::test]
-async fn whoever_has_no_good_secret_gets_the_same_answer_byte_by_byte() {
+async fn every_failed_authentication_gets_the_same_bytes() {
     let access = crate::support::access().await;
     let known = create(&access, new_key("FullAccess")).await;
     let revoked = create(&access, new_key("FullAccess")).await;
@@ -128,7 +128,7 @@ async fn a_scope_must_be_one_of_the_clients_organizations_and_confines_the_token
 }
 
 #[tokio::test]
-async fn a_token_ends_after_thirty_minutes_even_when_it_was_recognized_before() {
+async fn a_token_expires_after_thirty_minutes_even_if_it_is_cached() {
     let access = crate::support::access().await;
     let credentials = create(&access, new_key("FullAccess")).await;
     let token = token(&access, &credentials, NOW).await;
@@ -141,7 +141,7 @@ async fn a_token_ends_after_thirty_minutes_even_when_it_was_recognized_before() 
 }
 
 #[tokio::test]
-async fn a_caller_without_a_good_token_gets_401_that_says_bearer() {
+async fn a_caller_without_a_valid_token_gets_401_with_a_bearer_challenge() {
     let access = crate::support::access().await;
     let credentials = create(&access, new_key("FullAccess")).await;
     let token = token(&access, &credentials, NOW).await;
@@ -171,7 +171,7 @@ async fn a_caller_without_a_good_token_gets_401_that_says_bearer() {
 }
 
 #[tokio::test]
-async fn a_key_is_let_into_its_own_scopes_alone() {
+async fn a_key_may_call_only_within_its_own_scopes() {
     let access = crate::support::access().await;
     let asked = Manage::CreateKey {
         claim_set: None,
@@ -330,7 +330,7 @@ async fn a_token_of_another_store_is_refused() {
 }
 
 #[tokio::test]
-async fn live_tokens_are_limited_where_the_configuration_says_so() {
+async fn live_tokens_are_limited_if_the_configuration_sets_a_limit() {
     let config = AccessConfig { live_tokens_max: Some(15), ..AccessConfig::default() };
     let access = open_with(&store(), config).await;
     let credentials = create(&access, new_key("FullAccess")).await;
@@ -346,7 +346,7 @@ async fn live_tokens_are_limited_where_the_configuration_says_so() {
 }
 
 #[tokio::test]
-async fn no_number_of_tokens_is_too_many_by_default() {
+async fn tokens_are_unlimited_by_default() {
     let access = crate::support::access().await;
     let credentials = create(&access, new_key("FullAccess")).await;
 

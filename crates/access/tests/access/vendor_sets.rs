@@ -73,7 +73,7 @@ fn table(model: &Model, rights: &Rights, shown: impl Fn(&Resource) -> bool) -> S
 }
 
 #[test]
-fn each_shipped_set_grants_on_each_resource_what_was_reviewed() {
+fn each_shipped_set_has_the_reviewed_grants_on_each_resource() {
     let model = crate::support::model();
     let claims = Claims::of(&model).unwrap();
     let mut settings = insta::Settings::clone_current();
@@ -89,7 +89,7 @@ fn each_shipped_set_grants_on_each_resource_what_was_reviewed() {
 }
 
 #[test]
-fn each_shipped_set_grants_on_resources_of_extensions_what_was_reviewed() {
+fn each_shipped_set_has_the_reviewed_grants_on_extension_resources() {
     let [_, model] = crate::support::models();
     let claims = Claims::of(&model).unwrap();
     let mut text = String::new();
@@ -108,7 +108,7 @@ fn each_shipped_set_grants_on_resources_of_extensions_what_was_reviewed() {
 }
 
 #[test]
-fn each_grant_can_be_used_by_a_client_that_has_what_its_strategies_ask_for() {
+fn a_client_with_the_required_attributes_can_use_each_grant() {
     for model in crate::support::models() {
         let claims = Claims::of(&model).unwrap();
         let mut refused = vec![];

@@ -69,7 +69,7 @@ async fn an_applications_key_has_its_claim_set_organizations_and_the_vendors_nam
 }
 
 #[tokio::test]
-async fn a_change_of_an_application_or_its_vendor_holds_for_the_next_request() {
+async fn a_change_of_an_application_or_its_vendor_applies_to_the_next_request() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let (id, key, secret) = admin.application("SISVendor").await;
@@ -95,7 +95,7 @@ async fn a_change_of_an_application_or_its_vendor_holds_for_the_next_request() {
 }
 
 #[tokio::test]
-async fn an_application_that_is_not_enabled_may_not_call_until_it_is_again() {
+async fn a_disabled_application_may_not_call_until_it_is_enabled_again() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let (id, key, secret) = admin.application("FullAccess").await;
@@ -116,7 +116,7 @@ async fn an_application_that_is_not_enabled_may_not_call_until_it_is_again() {
 }
 
 #[tokio::test]
-async fn a_reset_credential_ends_the_old_secret_and_its_tokens_at_once() {
+async fn resetting_a_credential_ends_the_old_secret_and_its_tokens_at_once() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let (id, key, mut secret) = admin.application("FullAccess").await;
@@ -139,7 +139,7 @@ async fn a_reset_credential_ends_the_old_secret_and_its_tokens_at_once() {
 }
 
 #[tokio::test]
-async fn an_application_has_as_many_keys_as_are_made_for_it() {
+async fn an_application_can_have_several_keys() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let (id, first, _) = admin.application("FullAccess").await;
@@ -181,7 +181,7 @@ async fn an_application_has_as_many_keys_as_are_made_for_it() {
 }
 
 #[tokio::test]
-async fn a_key_that_goes_to_another_application_has_that_ones_rights() {
+async fn a_key_moved_to_another_application_gets_its_rights() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let (from, key, secret) = admin.application("FullAccess").await;
@@ -205,7 +205,7 @@ async fn a_key_that_goes_to_another_application_has_that_ones_rights() {
 }
 
 #[tokio::test]
-async fn with_an_application_go_its_keys() {
+async fn deleting_an_application_deletes_its_keys() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let (id, key, secret) = admin.application("FullAccess").await;
@@ -350,7 +350,7 @@ async fn no_application_can_have_a_profile_and_a_key_that_has_one_is_refused() {
 }
 
 #[tokio::test]
-async fn another_process_has_a_change_when_it_looks() {
+async fn another_process_applies_a_change_after_a_refresh() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let config = AccessConfig::default();
@@ -399,7 +399,7 @@ async fn keys_of_an_earlier_version_become_applications_when_the_store_is_opened
 }
 
 #[tokio::test]
-async fn a_change_comes_into_force_when_its_caller_goes_away() {
+async fn a_change_takes_effect_even_if_its_caller_hangs_up() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let (id, key, secret) = admin.application("FullAccess").await;

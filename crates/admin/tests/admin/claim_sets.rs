@@ -114,7 +114,7 @@ async fn a_shipped_set_stays_as_it_is_and_can_be_copied() {
 }
 
 #[tokio::test]
-async fn a_set_is_built_claim_by_claim_and_each_step_holds_for_the_next_request() {
+async fn a_set_can_be_built_claim_by_claim_and_each_step_applies_at_once() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let set = admin.create("/claimSets", &json!({"name": "Own"})).await;
@@ -182,7 +182,7 @@ async fn a_set_is_built_claim_by_claim_and_each_step_holds_for_the_next_request(
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_on_a_claim_is_refused_with_its_member() {
+async fn an_invalid_grant_on_a_claim_is_refused_with_its_member() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let set = admin.create("/claimSets", &json!({"name": "Own"})).await;
@@ -334,7 +334,7 @@ async fn a_set_that_an_application_or_a_key_has_cannot_be_deleted() {
 }
 
 #[tokio::test]
-async fn a_set_in_the_place_of_a_shipped_one_is_marked_editable_and_gives_the_place_back() {
+async fn an_override_of_a_shipped_set_is_editable_and_deleting_it_restores_the_shipped_set() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let id = id_of(&admin, "SISVendor").await;
@@ -415,7 +415,7 @@ async fn ids_are_the_same_after_a_restart() {
 }
 
 #[tokio::test]
-async fn what_sets_are_made_of_can_be_looked_up() {
+async fn claims_actions_and_strategies_can_be_listed() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let tops = admin.read("/resourceClaims?limit=1000").await;
@@ -461,7 +461,7 @@ async fn what_sets_are_made_of_can_be_looked_up() {
 }
 
 #[tokio::test]
-async fn a_strategy_of_the_operators_own_is_listed_and_may_be_granted_by() {
+async fn a_custom_strategy_is_listed_and_can_be_used_in_grants() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let before = admin.read("/authorizationStrategies?limit=100").await;

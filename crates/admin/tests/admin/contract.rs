@@ -86,7 +86,7 @@ fn assert_fits(document: &Value, schema: &Value, value: &Value, place: &str) {
 }
 
 #[tokio::test]
-async fn what_is_answered_has_the_members_of_the_published_schemas() {
+async fn every_answer_has_the_members_of_the_published_schema() {
     let Some(document) = openapi() else { return };
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;

@@ -25,7 +25,7 @@ async fn stored(app: &TestApp) -> Vec<Vec<homeroom_store::Value>> {
 }
 
 #[tokio::test]
-async fn a_key_that_was_revoked_on_another_node_manages_nothing_any_more() {
+async fn a_key_revoked_on_another_node_can_no_longer_manage() {
     for app in TestApp::empty_on_each_store().await {
         let routes: Vec<(Method, &str)> = app
             .front_door

@@ -161,7 +161,7 @@ async fn ask(admin: &Client, method: &Method, path: &str, body: &Value) -> Answe
 }
 
 #[tokio::test]
-async fn no_route_of_the_admin_api_changes_a_key_that_is_for_more_than_data() {
+async fn no_admin_route_changes_a_key_with_more_than_data_scope() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         for scopes in [&["data", "admin"][..], &["data", "xapi"], &["admin", "data", "learning"]] {
@@ -194,7 +194,7 @@ async fn no_route_of_the_admin_api_changes_a_key_that_is_for_more_than_data() {
 }
 
 #[tokio::test]
-async fn a_vendor_that_has_such_a_key_keeps_its_namespaces() {
+async fn a_vendor_of_a_reserved_key_keeps_its_namespaces() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let key = reserved(&app, &admin, &["data", "admin"]).await;
@@ -222,7 +222,7 @@ async fn a_vendor_that_has_such_a_key_keeps_its_namespaces() {
 }
 
 #[tokio::test]
-async fn keys_for_data_alone_and_revoked_ones_are_managed_as_ever() {
+async fn data_keys_and_revoked_keys_can_still_be_managed() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         for (scopes, is_revoked) in [(&["data"][..], false), (&["data", "admin"], true)] {
@@ -247,7 +247,7 @@ async fn keys_for_data_alone_and_revoked_ones_are_managed_as_ever() {
 }
 
 #[tokio::test]
-async fn a_claim_set_that_such_a_key_lacks_is_not_made_over_http() {
+async fn a_missing_claim_set_of_a_reserved_key_cannot_be_created_over_http() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let key = reserved(&app, &admin, &["data", "admin"]).await;

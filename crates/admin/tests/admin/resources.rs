@@ -58,7 +58,7 @@ fn cases() -> Vec<Case> {
 }
 
 #[tokio::test]
-async fn what_is_made_is_read_changed_and_deleted() {
+async fn each_resource_can_be_created_read_updated_and_deleted() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         for Case { path, first, shown, other } in cases() {
@@ -91,7 +91,7 @@ async fn what_is_made_is_read_changed_and_deleted() {
 }
 
 #[tokio::test]
-async fn every_violation_of_a_body_is_told_at_once_with_its_member() {
+async fn every_violation_of_a_body_is_reported_at_once_with_its_member() {
     let long = "x".repeat(256);
     let many: Vec<i64> = (1..=10_001).collect();
     for app in TestApp::empty_on_each_store().await {
@@ -206,7 +206,7 @@ async fn a_body_that_cannot_be_read_is_refused_before_anything_else() {
 }
 
 #[tokio::test]
-async fn an_address_with_an_id_that_is_none_is_not_found() {
+async fn a_path_with_an_invalid_id_is_not_found() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         for id in ["0", "-1", "x", "99999999999999999999", "1.5", "%F0%9F%98%80"] {
@@ -262,7 +262,7 @@ async fn a_list_is_filtered_sorted_and_cut() {
 }
 
 #[tokio::test]
-async fn a_vendor_with_an_application_stays_until_that_is_gone() {
+async fn a_vendor_cannot_be_deleted_while_it_has_an_application() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let vendor = admin.create("/vendors", &vendor()).await;
@@ -277,7 +277,7 @@ async fn a_vendor_with_an_application_stays_until_that_is_gone() {
 }
 
 #[tokio::test]
-async fn there_is_one_instance_and_there_stays_one() {
+async fn there_is_exactly_one_instance_and_no_second_can_be_created() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
         let listed = admin.read("/odsInstances").await;

@@ -46,7 +46,7 @@ async fn the_token_endpoint_refuses_in_the_words_of_rfc_6749() {
 }
 
 #[tokio::test]
-async fn a_token_of_one_scope_is_useless_for_another() {
+async fn a_token_of_one_scope_is_refused_in_another() {
     for app in TestApp::empty_on_each_store().await {
         let (key, secret) = app.key_for(Some("FullAccess"), &[]).await;
         let data = client_of(&app, &key, &secret).await;
@@ -65,7 +65,7 @@ async fn a_token_of_one_scope_is_useless_for_another() {
 }
 
 #[tokio::test]
-async fn whoever_is_a_stranger_is_told_what_answers_and_nothing_else() {
+async fn a_stranger_reaches_the_public_routes_only() {
     for app in TestApp::empty_on_each_store().await {
         let public =
             ["GET /adminapi", "POST /adminapi/connect/register", "POST /adminapi/connect/token"];

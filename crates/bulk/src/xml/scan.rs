@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_expand_or_grow_without_end_is_refused() {
+    fn malformed_or_unbounded_xml_is_refused() {
         let deep = "<a>".repeat(33);
         let long = format!("<a>{}</a>", "x".repeat(2 << 20));
         let wide =
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_refused() {
+    fn bytes_that_are_not_utf_8_are_refused() {
         let mut scanner = Scanner::new(&b"<a>\xff</a>"[..], Spot::START);
         scanner.next().unwrap();
 
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_count_whatever_their_prefix() {
+    fn attributes_are_recognized_with_any_prefix() {
         let xml = "<S id=' a ' ref=\"b&amp;c\" x:nil='true' other='1'/>";
         let mut scanner = Scanner::new(xml.as_bytes(), Spot::START);
 

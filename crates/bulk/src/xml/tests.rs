@@ -123,7 +123,7 @@ fn a_school_year_of_a_record_is_a_reference() {
 }
 
 #[test]
-fn what_repeats_is_a_list_of_items() {
+fn repeated_elements_become_a_list_of_items() {
     let section = document(
         "<Section><OfferedGradeLevel>uri://g#1</OfferedGradeLevel><ClassPeriodReference>\
          <ClassPeriodIdentity><ClassPeriodName>A</ClassPeriodName></ClassPeriodIdentity>\
@@ -159,7 +159,7 @@ fn common_types_that_json_does_not_nest_are_inlined() {
 }
 
 #[test]
-fn lists_stand_within_items_and_objects() {
+fn lists_can_be_nested_in_items_and_objects() {
     let standard = document(
         "<LearningStandard><ContentStandard><Title>T</Title><Author>A</Author><Author>B</Author>\
          </ContentStandard></LearningStandard>",
@@ -178,7 +178,7 @@ fn lists_stand_within_items_and_objects() {
 }
 
 #[test]
-fn an_element_may_hold_one_of_its_own_name() {
+fn an_element_may_contain_a_child_of_its_own_name() {
     let result = document(
         "<StudentAssessment><PerformanceLevel><PerformanceLevel>uri://p#1</PerformanceLevel>\
          </PerformanceLevel></StudentAssessment>",
@@ -188,7 +188,7 @@ fn an_element_may_hold_one_of_its_own_name() {
 }
 
 #[test]
-fn text_is_joined_where_entities_split_it_and_trimmed_at_its_ends_only() {
+fn text_split_by_entities_is_joined_and_trimmed_at_its_ends_only() {
     let student = document(
         "<Student><Name><FirstName>\n A &amp; B <!-- or -->C<![CDATA[ <D> ]]>&#xe9; \n</FirstName>\
          <MiddleName/><LastSurname>  </LastSurname></Name></Student>",
@@ -241,7 +241,7 @@ fn an_id_is_found_before_and_after_the_reference() {
 }
 
 #[test]
-fn an_id_may_belong_to_a_reference_bare_or_inside_a_record() {
+fn an_id_may_belong_to_a_standalone_or_a_nested_reference() {
     let read = read_all(
         "<SchoolReference id='bare'><SchoolIdentity><SchoolId>7</SchoolId></SchoolIdentity>\
          </SchoolReference>\
@@ -256,7 +256,7 @@ fn an_id_may_belong_to_a_reference_bare_or_inside_a_record() {
 }
 
 #[test]
-fn an_id_of_a_subclass_serves_a_reference_to_the_base_and_the_other_way_round() {
+fn ids_of_a_base_and_its_subclasses_are_interchangeable_in_references() {
     let read = read_all(
         "<School id='s'><SchoolId>7</SchoolId></School>\
          <Course><EducationOrganizationReference ref='s'/></Course>\
@@ -271,7 +271,7 @@ fn an_id_of_a_subclass_serves_a_reference_to_the_base_and_the_other_way_round() 
 }
 
 #[test]
-fn an_id_far_down_a_chain_that_is_too_long_is_found_by_who_is_near_it() {
+fn an_id_at_the_end_of_a_too_long_chain_is_found_only_from_nearby() {
     let chain: String = (1..10)
         .map(|at| format!("<SchoolReference id='r{at}' ref='r{}'/>", at + 1))
         .chain(["<School id='r10'><SchoolId>7</SchoolId></School>".to_owned()])
@@ -287,7 +287,7 @@ fn an_id_far_down_a_chain_that_is_too_long_is_found_by_who_is_near_it() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_while_it_is_read_is_no_reason_to_read_for_ever() {
+fn reading_a_file_that_is_truncated_meanwhile_ends() {
     let bench = Bench::new();
     let folder = Folder::new();
     let begin = "<InterchangeX><Location><SchoolReference ref='cut'/></Location>\
@@ -313,7 +313,7 @@ fn a_file_that_is_cut_off_while_it_is_read_is_no_reason_to_read_for_ever() {
 }
 
 #[test]
-fn a_ref_that_names_nothing_fitting_is_a_flaw() {
+fn a_ref_to_a_missing_or_unfitting_id_is_a_flaw() {
     let read = read_all(
         "<Location><SchoolReference ref='nothing'/></Location>\
          <Location><SchoolReference ref='student'/></Location>\
@@ -348,14 +348,14 @@ fn elements_for_one_value_must_agree() {
 }
 
 #[test]
-fn a_text_that_is_no_school_year_is_a_flaw() {
+fn an_invalid_school_year_is_a_flaw() {
     let read = read_all("<Session><SchoolYear>last</SchoolYear></Session>");
 
     assert_eq!(read[0].flaws, [("SchoolYear".into(), "The text is not a school year.".into())]);
 }
 
 #[test]
-fn what_the_model_does_not_have_is_noted_with_its_way() {
+fn an_element_unknown_to_the_model_is_noted_with_its_path() {
     let read = read_all(
         "<Student><Name>stray<Nick><FirstName>x</FirstName></Nick></Name><StudentUniqueId>1\
          </StudentUniqueId></Student>",
@@ -366,7 +366,7 @@ fn what_the_model_does_not_have_is_noted_with_its_way() {
 }
 
 #[test]
-fn what_a_property_does_not_take_is_passed_over() {
+fn a_child_element_that_a_property_does_not_take_is_skipped() {
     let term = document(
         "<TermDescriptor><CodeValue>A</CodeValue><PriorDescriptor><CodeValue>B</CodeValue>\
          </PriorDescriptor></TermDescriptor>",
@@ -376,7 +376,7 @@ fn what_a_property_does_not_take_is_passed_over() {
 }
 
 #[test]
-fn a_record_knows_its_line_and_records_of_other_levels_are_passed_over() {
+fn a_record_has_its_line_and_records_of_other_levels_are_skipped() {
     let read = read_all(
         "\n<Student/>\n<School/>\n\n<Student><StudentUniqueId>9</StudentUniqueId></Student>",
     );
@@ -400,7 +400,7 @@ fn a_record_that_is_too_large_is_a_flaw_and_the_next_one_is_read() {
 }
 
 #[test]
-fn a_file_that_is_no_interchange_says_where_it_ceases_to_be_one() {
+fn a_file_that_is_not_an_interchange_is_reported_with_the_position() {
     let bench = Bench::new();
     for (xml, line, column, part) in [
         ("", 1, 1, "no root element"),

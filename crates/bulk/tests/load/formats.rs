@@ -47,7 +47,7 @@ fn descriptors_in_any_case_are_stored_as_their_own_documents_spell_them() {
 }
 
 #[test]
-fn what_an_older_version_spelled_as_it_was_sent_is_spelled_anew_by_a_load() {
+fn a_load_respells_descriptors_that_an_older_version_stored_as_sent() {
     let (target, folder) = (target(), Folder::new());
     let shouted = GRADE.to_uppercase();
     folder.write("a.xml", descriptors());
@@ -78,7 +78,7 @@ fn what_an_older_version_spelled_as_it_was_sent_is_spelled_anew_by_a_load() {
 }
 
 #[test]
-fn another_spelling_of_what_is_stored_is_unchanged_in_every_format() {
+fn a_document_stored_in_another_spelling_counts_as_unchanged_in_every_format() {
     let (target, folder) = (target(), Folder::new());
     let strict = json!({
         "studentUniqueId": "1", "firstName": "A", "lastSurname": "B", "birthDate": "2010-01-01",
@@ -106,7 +106,7 @@ fn another_spelling_of_what_is_stored_is_unchanged_in_every_format() {
 }
 
 #[test]
-fn what_says_nothing_is_missing_in_every_format() {
+fn a_value_without_content_counts_as_missing_in_every_format() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", interchange("EducationOrganization", &school(0, "Oak Hill")));
     folder
@@ -146,7 +146,7 @@ fn a_file_that_is_not_well_formed_is_one_reject_and_the_others_are_loaded() {
 }
 
 #[test]
-fn elements_that_the_model_does_not_have_are_counted_once_a_name() {
+fn unknown_elements_are_counted_once_per_name() {
     let (target, folder) = (target(), Folder::new());
     let records = format!("<Pupil/><Pupil/>{}<Teacher/>", student("1"));
     folder.write("a.xml", interchange("Student", &records));
@@ -160,7 +160,7 @@ fn elements_that_the_model_does_not_have_are_counted_once_a_name() {
 }
 
 #[test]
-fn elements_inside_records_that_the_model_does_not_have_are_warnings() {
+fn unknown_elements_inside_records_are_warnings() {
     let (target, folder) = (target(), Folder::new());
     let records = student("1").replace("</Name>", "<NickName>x</NickName></Name>");
     folder.write("a.xml", interchange("Student", &records));
@@ -174,7 +174,7 @@ fn elements_inside_records_that_the_model_does_not_have_are_warnings() {
 }
 
 #[test]
-fn json_lines_arrays_and_items_that_say_their_resource_are_read() {
+fn json_lines_arrays_and_items_with_a_resource_name_are_read() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
     let student = |id: u8| {
@@ -200,7 +200,7 @@ fn json_lines_arrays_and_items_that_say_their_resource_are_read() {
 }
 
 #[test]
-fn a_pipe_among_the_files_is_not_waited_for() {
+fn a_pipe_among_the_files_is_rejected_without_waiting() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
     let pipe = folder.path().join("students.json");

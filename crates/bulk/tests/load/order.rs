@@ -49,7 +49,7 @@ fn a_second_load_changes_nothing() {
 }
 
 #[test]
-fn of_an_identity_that_stands_twice_the_last_counts() {
+fn the_last_record_of_a_repeated_identity_wins() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
     let schools = school(7, "first") + &school(8, "other") + &school(7, "last");
@@ -62,7 +62,7 @@ fn of_an_identity_that_stands_twice_the_last_counts() {
 }
 
 #[test]
-fn what_refers_to_its_own_kind_waits_for_what_comes_later() {
+fn a_record_that_refers_to_a_later_one_of_its_own_kind_waits_for_it() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
     // A chain longer than a batch, in which each document's parent comes after it.
@@ -75,7 +75,7 @@ fn what_refers_to_its_own_kind_waits_for_what_comes_later() {
 }
 
 #[test]
-fn a_circle_and_what_hangs_on_it_are_rejected() {
+fn records_in_a_circle_and_their_dependents_are_rejected() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
     let circle = [
@@ -111,7 +111,7 @@ fn only_what_is_selected_is_loaded() {
 }
 
 #[test]
-fn a_dry_run_tells_the_same_and_writes_nothing() {
+fn a_dry_run_gives_the_same_report_and_writes_nothing() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
     let records = location(7, "C") + &school(7, "S") + &location(9, "D") + &school(8, "");
@@ -138,7 +138,7 @@ fn a_dry_run_tells_the_same_and_writes_nothing() {
 }
 
 #[test]
-fn a_load_that_is_told_to_stop_ends_and_what_it_has_loaded_stays() {
+fn a_stopped_load_ends_and_keeps_the_records_already_loaded() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
     let students: String = (0..2_000).map(|number| student(&number.to_string())).collect();
@@ -179,7 +179,7 @@ fn documents_in_order_are_loaded_from_memory() {
 }
 
 #[test]
-fn progress_is_told_to_the_end() {
+fn progress_is_reported_to_the_end() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
     let options = LoadOptions { paths: vec![folder.path().to_owned()], ..LoadOptions::default() };

@@ -10,7 +10,7 @@ use crate::support::{Folder, load_all, load_with, stored, target};
 use crate::{CATEGORY, descriptors, interchange, lines, location, school, standard, student};
 
 #[test]
-fn a_reject_names_what_is_missing_and_what_follows_is_put_down_to_it() {
+fn a_reject_names_the_missing_target_and_later_rejects_name_it_as_their_cause() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
     let bad =
@@ -45,7 +45,7 @@ fn a_reject_names_what_is_missing_and_what_follows_is_put_down_to_it() {
 }
 
 #[test]
-fn violations_are_rejects_with_the_key_as_far_as_it_is_known() {
+fn invalid_records_are_rejects_with_the_known_part_of_their_key() {
     let (target, folder) = (target(), Folder::new());
     let no_birth_date = student("1").replace("<BirthDate>2010-01-01</BirthDate>", "");
     let no_id = student("").replace("2010-01-01", "yesterday");
@@ -61,7 +61,7 @@ fn violations_are_rejects_with_the_key_as_far_as_it_is_known() {
 }
 
 #[test]
-fn rejected_records_can_be_mended_and_loaded_again() {
+fn rejected_records_can_be_corrected_and_loaded_again() {
     let (target, folder) = (target(), Folder::new());
     let input = folder.path().join("input");
     let by_ref = "<Location><ClassroomIdentificationCode>E</ClassroomIdentificationCode>\
@@ -96,7 +96,7 @@ fn rejected_records_can_be_mended_and_loaded_again() {
 }
 
 #[test]
-fn rejected_items_of_an_array_stand_in_an_array_again() {
+fn rejected_items_of_an_array_are_written_as_an_array() {
     let (target, folder) = (target(), Folder::new());
     let input = folder.write("students.json", "[{\"studentUniqueId\": \"1\"},\n {\"a\": [1]}]");
     let rejects = folder.path().join("rejects");

@@ -19,7 +19,7 @@ pub struct NetworkError(pub String);
 impl Network {
     /// Makes a network of all addresses whose first `bits` bits are those of `first`.
     ///
-    /// `bits` beyond the length of the address count as the whole address.
+    /// A number of bits greater than the length of the address means the whole address.
     pub const fn new(first: IpAddr, bits: u8) -> Self {
         Self { first, bits }
     }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_contains_what_shares_its_first_bits() {
+    fn a_network_contains_the_addresses_that_share_its_prefix() {
         for (network, address, is_inside) in [
             ("10.0.0.0/8", "10.255.255.255", true),
             ("10.0.0.0/8", "11.0.0.0", false),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_refused() {
+    fn an_invalid_network_is_refused() {
         for text in ["", "10.0.0.0/33", "10.0.0/8", "::/129", "10.0.0.0/", "10.0.0.0/-1", "a/8"] {
             assert_eq!(text.parse::<Network>(), Err(NetworkError(text.into())));
         }
@@ -100,7 +100,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_network_reads_back_what_it_writes(first: [u8; 16], bits in 0u8..=128) {
+        fn a_network_survives_a_round_trip(first: [u8; 16], bits in 0u8..=128) {
             let network = Network::new(IpAddr::from(first), bits);
 
             prop_assert_eq!(network.to_string().parse(), Ok(network));

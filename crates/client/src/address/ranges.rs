@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::network::Network;
 
-/// Why an address is not a public one.
+/// The reason why an address is not public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Range {
-    /// It stands for no address, as `0.0.0.0` does.
+    /// It is the unspecified address, such as `0.0.0.0`.
     Unspecified,
     /// It is this machine.
     Loopback,
@@ -18,17 +18,18 @@ pub enum Range {
     Shared,
     /// It belongs to a private IPv6 network.
     UniqueLocal,
-    /// It is on the same link only.
+    /// It is valid on one link only.
     LinkLocal,
-    /// It is the metadata service of a cloud provider.
+    /// It is that of a cloud provider's metadata service.
     Metadata,
-    /// It stands for many machines.
+    /// It addresses a group of machines.
     Multicast,
-    /// It is for use in documents.
+    /// It is reserved for examples in documentation.
     Documentation,
-    /// It is reserved for protocols, benchmarks or the future, or a tunnel hides where it leads.
+    /// It is reserved for protocols, benchmarks or future use, or it belongs to a tunnel, which hides
+    /// its real destination.
     Reserved,
-    /// It is public, but the settings refuse its network.
+    /// It is public, but in a network that the settings refuse.
     Listed,
 }
 
@@ -92,7 +93,8 @@ const GLOBAL_UNICAST: Network =
 /// The well-known prefix of NAT64: the IPv4 address is in the last 32 bits (RFC 6052 §2.1).
 const NAT64: Network = Network::new(IpAddr::V6(Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0)), 96);
 
-/// Returns the IPv4 address that an IPv6 one contains, mapped or by NAT64; any other as it is.
+/// Returns the IPv4 address that an IPv6 address contains, mapped or by NAT64; returns any other
+/// address unchanged.
 pub fn unwrapped(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(wide) if NAT64.contains(IpAddr::V6(wide)) => {
@@ -104,7 +106,7 @@ pub fn unwrapped(address: IpAddr) -> IpAddr {
 }
 
 impl Range {
-    /// Returns why an address is not public; `None` if it is.
+    /// Returns the reason why an address is not public; `None` if it is public.
     ///
     /// An IPv4 address within an IPv6 one, mapped or by NAT64, is judged as the IPv4 address.
     pub fn of(address: IpAddr) -> Option<Self> {
@@ -114,7 +116,7 @@ impl Range {
         listed.map(|(_, range)| *range).or(unlisted.then_some(Self::Reserved))
     }
 
-    /// Returns whether other servers of an organization may have such an address.
+    /// Returns whether an organization's internal servers have such addresses.
     pub fn is_internal(self) -> bool {
         match self {
             Self::Private | Self::Shared | Self::UniqueLocal => true,
@@ -154,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_range_is_known_by_its_first_and_last_address() {
+    fn each_range_includes_its_first_and_last_address() {
         for (text, range) in [
             ("0.0.0.0", Some(Range::Unspecified)),
             ("0.255.255.255", Some(Range::Unspecified)),
@@ -248,7 +250,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_form_of_an_ipv4_address_makes_it_public(bits: u32) {
+        fn an_embedded_ipv4_address_is_never_more_public_than_itself(bits: u32) {
             let plain = Ipv4Addr::from(bits);
             let [a, b] = [(bits >> 16) as u16, (bits & 0xffff) as u16];
             let forms = [
@@ -271,7 +273,7 @@ mod tests {
         }
 
         #[test]
-        fn the_standard_library_knows_no_private_address_that_is_public_here(bits: u32) {
+        fn every_special_address_of_the_standard_library_is_in_a_range(bits: u32) {
             let address = Ipv4Addr::from(bits);
             let is_special = address.is_private() || address.is_loopback() || address.is_link_local()
                 || address.is_multicast() || address.is_broadcast() || address.is_documentation()

@@ -1,4 +1,4 @@
-//! Where a reference within a document leads, such as the target of a redirect.
+//! Resolves a relative reference, such as the target of a redirect.
 
 use http::Uri;
 use http::uri::Authority;
@@ -6,11 +6,11 @@ use http::uri::Authority;
 use super::Url;
 
 impl Url {
-    /// Returns the URL that a reference in a document at this URL stands for.
+    /// Resolves a reference against this URL.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The reason why the reference is not valid.
     ///
     /// Source: RFC 3986 §5.2.2; RFC 9110 §10.2.2 (`Location`).
     pub fn join(&self, reference: &str) -> Result<Self, &'static str> {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_is_joined_as_rfc_3986_has_it() {
+    fn a_relative_reference_is_resolved_as_in_rfc_3986() {
         let base = Url::parse("http://a/b/c/d;p?q").unwrap();
         for (reference, whole) in [
             ("g", "http://a/b/c/g"),
@@ -115,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_server_sends_as_a_location_leads_to_a_url_or_is_refused(
+        fn any_location_becomes_a_url_or_is_refused(
             base in "http://a[/?.:a]{0,6}",
             references in proptest::collection::vec("(http:)?[a/?#:.@*\\[\\]%0ä-]{0,8}", 1..4),
         ) {

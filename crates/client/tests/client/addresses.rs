@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use homeroom_client::{
-    AddressPolicy, Client, Error, Exceptions, Names, Range, Redirects, Request, Settings, Url,
+    AddressPolicy, Client, Error, Exceptions, Range, Redirects, Request, Resolver, Settings, Url,
 };
 
 use crate::support::{Server, answer, client, send, settings};
@@ -43,15 +43,15 @@ async fn both() -> u16 {
     port
 }
 
-fn names(answers: &'static [&'static [&'static str]]) -> (Names, Arc<AtomicUsize>) {
+fn resolver(answers: &'static [&'static [&'static str]]) -> (Resolver, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
-    let names = Names::given(move |_| {
+    let resolver = Resolver::given(move |_| {
         let at = count.fetch_add(1, Ordering::SeqCst);
         let found: Vec<IpAddr> = answers[at].iter().map(|text| text.parse().unwrap()).collect();
         async move { Ok(found) }
     });
-    (names, asked)
+    (resolver, asked)
 }
 
 fn url(port: u16) -> Url {
@@ -91,8 +91,8 @@ async fn an_address_of_this_machine_is_refused_in_every_spelling() {
 #[tokio::test]
 async fn the_address_that_was_checked_is_the_one_that_is_connected_to() {
     let port = both().await;
-    let (names, asked) = names(&[&[PUBLIC], &[INTERNAL]]);
-    let guarded = guarded(|settings| settings.names = names);
+    let (resolver, asked) = resolver(&[&[PUBLIC], &[INTERNAL]]);
+    let guarded = guarded(|settings| settings.resolver = resolver);
 
     let first = send(&guarded, Request::get(url(port))).await.unwrap();
     assert_eq!((first.1.as_str(), asked.load(Ordering::SeqCst)), (PUBLIC, 1));
@@ -103,10 +103,10 @@ async fn the_address_that_was_checked_is_the_one_that_is_connected_to() {
 }
 
 #[tokio::test]
-async fn of_several_addresses_only_the_allowed_ones_are_tried() {
+async fn only_the_allowed_addresses_of_a_host_are_tried() {
     let port = both().await;
-    let (names, _) = names(&[&[INTERNAL, PUBLIC], &["169.254.169.254", INTERNAL]]);
-    let guarded = guarded(|settings| settings.names = names);
+    let (resolver, _) = resolver(&[&[INTERNAL, PUBLIC], &["169.254.169.254", INTERNAL]]);
+    let guarded = guarded(|settings| settings.resolver = resolver);
 
     assert_eq!(send(&guarded, Request::get(url(port))).await.unwrap().1, PUBLIC);
     let refused = send(&guarded, Request::get(url(port))).await.unwrap_err();
@@ -116,8 +116,8 @@ async fn of_several_addresses_only_the_allowed_ones_are_tried() {
 #[tokio::test]
 async fn the_next_address_is_tried_if_one_does_not_answer() {
     let server = Server::answering(|_, _| answer(200, "", "reached")).await;
-    let (names, _) = names(&[&["127.0.0.3", INTERNAL]]);
-    let client = client(|settings| settings.names = names);
+    let (resolver, _) = resolver(&[&["127.0.0.3", INTERNAL]]);
+    let client = client(|settings| settings.resolver = resolver);
 
     let found = send(&client, Request::get(url(server.address.port()))).await.unwrap();
 
@@ -125,7 +125,7 @@ async fn the_next_address_is_tried_if_one_does_not_answer() {
 }
 
 #[tokio::test]
-async fn a_redirect_leads_to_no_address_that_the_policy_refuses() {
+async fn a_redirect_to_a_refused_address_is_not_followed() {
     let internal = Server::answering(|_, _| answer(200, "", "reached")).await;
     let location = format!("Location: http://{}/\r\n", internal.address);
     let public = Server::start_at(&format!("{PUBLIC}:0"), move |_, mut stream| {
@@ -145,13 +145,13 @@ async fn a_redirect_leads_to_no_address_that_the_policy_refuses() {
 }
 
 #[tokio::test]
-async fn an_allowed_host_is_not_reached_where_it_names_this_machine() {
+async fn an_allowed_host_that_resolves_to_this_machine_is_refused() {
     let server = Server::answering(|_, _| answer(200, "", "reached")).await;
-    let names = Names::given(|_| async { Ok(vec![INTERNAL.parse().unwrap()]) });
+    let resolver = Resolver::given(|_| async { Ok(vec![INTERNAL.parse().unwrap()]) });
     let hosts = vec!["school.test".into()];
     let exceptions = Exceptions { hosts, ..Exceptions::default() };
     let client = client(|settings| {
-        settings.names = names;
+        settings.resolver = resolver;
         settings.addresses = AddressPolicy::Public(exceptions);
         settings.times.total = Some(Duration::from_secs(30));
     });

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, mpsc};
 
-use homeroom_client::{BlockingClient, Names, Phase, Request, Settings, Url};
+use homeroom_client::{BlockingClient, Phase, Request, Resolver, Settings, Url};
 use tokio::io::AsyncWriteExt as _;
 use tokio::runtime::{Builder, Runtime};
 
@@ -57,10 +57,10 @@ fn a_connection_that_the_server_closes_between_two_calls_is_renewed() {
 }
 
 #[test]
-fn dropping_the_client_waits_for_no_look_up_that_hangs() {
+fn dropping_the_client_does_not_wait_for_a_hanging_look_up() {
     let (release, is_released) = mpsc::channel::<()>();
     let is_released = Arc::new(Mutex::new(is_released));
-    let names = Names::given(move |_| {
+    let resolver = Resolver::given(move |_| {
         let is_released = Arc::clone(&is_released);
         async move {
             let hang = move || is_released.lock().unwrap().recv().is_ok();
@@ -68,7 +68,7 @@ fn dropping_the_client_waits_for_no_look_up_that_hangs() {
             Ok(vec![])
         }
     });
-    let mut settings = Settings { names, ..settings() };
+    let mut settings = Settings { resolver, ..settings() };
     settings.times.resolve = SHORT;
     let client = BlockingClient::new(settings).unwrap();
     let url = Url::parse("http://school.test/").unwrap();

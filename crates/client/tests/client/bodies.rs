@@ -27,7 +27,7 @@ async fn an_answer_beyond_the_limit_is_refused() {
 }
 
 #[tokio::test]
-async fn debug_output_shows_nothing_of_headers_and_body() {
+async fn debug_output_omits_headers_and_body() {
     let headers = "Location: /hidden\r\nSet-Cookie: hidden\r\n";
     let server = Server::answering(move |_, _| answer(200, headers, "hidden")).await;
 
@@ -42,7 +42,7 @@ async fn debug_output_shows_nothing_of_headers_and_body() {
 }
 
 #[tokio::test]
-async fn a_body_is_sent_and_read_as_it_comes() {
+async fn bodies_are_streamed_in_both_directions() {
     let server = Server::start(|_, mut stream| async move {
         let mut text = String::new();
         while !text.ends_with("\r\n\r\n") {
@@ -73,7 +73,7 @@ async fn a_body_is_sent_and_read_as_it_comes() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_is_told_apart_from_a_server_that_does() {
+async fn a_failing_request_stream_is_reported_as_the_callers_own_error() {
     let server = Server::answering(|_, _| answer(200, "", "")).await;
     let client = client(|_| {});
     let (sender, body) = channel();
@@ -87,7 +87,7 @@ async fn a_stream_that_breaks_is_told_apart_from_a_server_that_does() {
 }
 
 #[tokio::test]
-async fn a_stream_of_declared_length_keeps_to_it() {
+async fn a_stream_must_have_its_declared_length() {
     let server = Server::answering(|_, request| answer(200, "", request)).await;
     let client = client(|_| {});
     for (length, is_right) in [(9, true), (10, false), (8, false)] {
@@ -115,7 +115,7 @@ async fn a_stream_of_declared_length_keeps_to_it() {
 }
 
 #[tokio::test]
-async fn no_request_contradicts_its_own_body() {
+async fn headers_that_describe_the_body_cannot_be_set_by_hand() {
     let server = Server::answering(|_, _| answer(200, "", "")).await;
     let client = client(|_| {});
     for name in ["Content-Length", "transfer-encoding", "HOST", "Connection", "Keep-Alive"] {
@@ -129,7 +129,7 @@ async fn no_request_contradicts_its_own_body() {
 }
 
 #[tokio::test]
-async fn the_server_learns_that_nobody_waits_for_the_answer() {
+async fn a_cancelled_request_closes_its_connection() {
     let (arrived, closed) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (told, seen) = (Arc::clone(&arrived), Arc::clone(&closed));
     let server = Server::start(move |_, mut stream| {
@@ -153,7 +153,7 @@ async fn the_server_learns_that_nobody_waits_for_the_answer() {
 }
 
 #[tokio::test]
-async fn the_server_learns_that_nobody_reads_the_rest() {
+async fn a_dropped_answer_closes_its_connection() {
     let (closed, is_closed) = oneshot::channel();
     let closed = Mutex::new(Some(closed));
     let server = Server::start(move |_, mut stream| {

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use homeroom_client::{Client, Error, Names, Phase, Request, Trust, Url};
+use homeroom_client::{Client, Error, Phase, Request, Resolver, Trust, Url};
 use http::Method;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpSocket, TcpStream};
@@ -28,7 +28,7 @@ async fn silent() -> Server {
 }
 
 #[tokio::test]
-async fn a_request_waits_for_a_place_only_so_long() {
+async fn waiting_for_a_free_slot_has_a_time_limit() {
     let server = silent().await;
     let client = client(|settings| {
         settings.pool.requests_per_origin = 1;
@@ -48,9 +48,9 @@ async fn a_request_waits_for_a_place_only_so_long() {
 }
 
 #[tokio::test]
-async fn a_resolver_has_only_so_long() {
+async fn resolving_a_name_has_a_time_limit() {
     let client = client(|settings| {
-        settings.names = Names::given(|_| std::future::pending());
+        settings.resolver = Resolver::given(|_| std::future::pending());
         settings.times.resolve = SHORT;
     });
     let url = Url::parse("http://school.test/").unwrap();
@@ -59,7 +59,7 @@ async fn a_resolver_has_only_so_long() {
 }
 
 #[tokio::test]
-async fn connecting_has_only_so_long() {
+async fn connecting_has_a_time_limit() {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();
@@ -76,7 +76,7 @@ async fn connecting_has_only_so_long() {
 }
 
 #[tokio::test]
-async fn a_tls_handshake_has_only_so_long() {
+async fn a_tls_handshake_has_a_time_limit() {
     let server = silent().await;
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
     let client = client(|settings| {
@@ -89,7 +89,7 @@ async fn a_tls_handshake_has_only_so_long() {
 }
 
 #[tokio::test]
-async fn a_body_that_nobody_takes_has_only_so_long() {
+async fn sending_a_body_that_nobody_reads_has_a_time_limit() {
     let server = silent().await;
     let client = client(|settings| settings.times.send = SHORT);
 
@@ -99,7 +99,7 @@ async fn a_body_that_nobody_takes_has_only_so_long() {
 }
 
 #[tokio::test]
-async fn a_stream_that_stalls_has_only_so_long() {
+async fn a_stalled_request_stream_has_a_time_limit() {
     let server = silent().await;
     let client = client(|settings| settings.times.send = SHORT);
     let (sender, body) = channel();
@@ -111,7 +111,7 @@ async fn a_stream_that_stalls_has_only_so_long() {
 }
 
 #[tokio::test]
-async fn an_answer_has_only_so_long() {
+async fn waiting_for_an_answer_has_a_time_limit() {
     let server = silent().await;
     let client = client(|settings| settings.times.answer = SHORT);
 
@@ -120,7 +120,7 @@ async fn an_answer_has_only_so_long() {
 }
 
 #[tokio::test]
-async fn the_parts_of_an_answer_come_within_their_time() {
+async fn each_part_of_an_answer_has_a_time_limit() {
     let server = Server::start(|_, mut stream| async move {
         read_request(&mut stream).await;
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf").await.unwrap();
@@ -133,7 +133,7 @@ async fn the_parts_of_an_answer_come_within_their_time() {
 }
 
 #[tokio::test]
-async fn an_answer_that_drips_ends_with_the_time_of_the_whole_request() {
+async fn a_dripping_answer_ends_at_the_limit_of_the_whole_request() {
     let server = Server::start(|_, mut stream| async move {
         read_request(&mut stream).await;
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n").await.unwrap();

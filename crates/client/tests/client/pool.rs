@@ -53,7 +53,7 @@ async fn a_kept_connection_that_the_server_closed_is_renewed() {
 }
 
 #[tokio::test]
-async fn a_connection_may_be_kept_without_end() {
+async fn an_idle_connection_can_be_kept_without_a_limit() {
     let server = Server::answering(|_, _| answer(200, "", "")).await;
     let client = client(|settings| settings.pool.idle = Duration::MAX);
 

@@ -27,7 +27,7 @@ async fn chain() -> Server {
 }
 
 #[tokio::test]
-async fn a_redirect_is_an_answer_unless_the_policy_follows_it() {
+async fn a_redirect_is_returned_unless_the_policy_follows_it() {
     let server = chain().await;
     let plain = client(|_| {});
     let following = client(|settings| settings.redirects = Redirects::Followed(3));
@@ -40,7 +40,7 @@ async fn a_redirect_is_an_answer_unless_the_policy_follows_it() {
 }
 
 #[tokio::test]
-async fn method_and_body_go_along_as_the_status_says() {
+async fn the_status_decides_whether_a_redirect_keeps_method_and_body() {
     let server = chain().await;
     let client = client(|settings| settings.redirects = Redirects::Followed(3));
 

@@ -31,7 +31,7 @@ async fn failing(times: usize, with: String) -> (Server, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn an_idempotent_request_is_sent_again_and_another_one_is_not() {
+async fn only_an_idempotent_request_is_retried() {
     for broken in [answer(503, "", "busy"), answer(429, "Retry-After: 0\r\n", ""), String::new()] {
         for (method, is_declared, requests) in [
             (Method::GET, false, 3),
@@ -53,7 +53,7 @@ async fn an_idempotent_request_is_sent_again_and_another_one_is_not() {
 }
 
 #[tokio::test]
-async fn tries_end_with_the_last_answer() {
+async fn exhausted_retries_return_the_last_answer() {
     let (server, seen) = failing(9, answer(503, "", "busy")).await;
 
     let last = send(&persistent(), server.get()).await.unwrap();
@@ -62,7 +62,7 @@ async fn tries_end_with_the_last_answer() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_too_long_a_pause_is_left_alone() {
+async fn a_request_is_not_retried_if_the_server_asks_for_too_long_a_pause() {
     let (server, seen) = failing(2, answer(503, "Retry-After: 3600\r\n", "")).await;
 
     let answer = send(&persistent(), server.get()).await.unwrap();
@@ -71,7 +71,7 @@ async fn a_server_that_asks_for_too_long_a_pause_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_pause_that_outlasts_the_request_is_not_waited_for() {
+async fn a_request_is_not_retried_if_its_time_would_end_during_the_pause() {
     let (server, seen) = failing(2, answer(503, "Retry-After: 20\r\n", "busy")).await;
     let client = client(|settings| {
         settings.retries = Retries::few();
@@ -96,7 +96,7 @@ async fn a_streamed_body_is_sent_once() {
 }
 
 #[tokio::test]
-async fn what_was_not_sent_is_sent_again_whatever_its_method() {
+async fn a_request_that_was_not_sent_is_retried_for_any_method() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

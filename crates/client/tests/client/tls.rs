@@ -58,7 +58,7 @@ fn get(server: &Server, host: &str) -> Request {
 }
 
 #[tokio::test]
-async fn both_versions_of_http_are_spoken_and_the_second_shares_a_connection() {
+async fn http_1_and_http_2_work_and_http_2_shares_a_connection() {
     let (server, trust) = secure().await;
     let second = client(|settings| settings.trust = trust.clone());
     let first = client(|settings| {
@@ -124,7 +124,7 @@ async fn a_full_socket_below_tls_does_not_keep_a_connection_open() {
 }
 
 #[tokio::test]
-async fn an_upload_over_http_2_ends_with_the_answer_that_nobody_reads() {
+async fn an_http_2_upload_ends_if_its_answer_is_not_read() {
     let (acceptor, trust) = identity();
     let server = Server::start(move |_, stream| {
         let acceptor = acceptor.clone();
@@ -158,7 +158,7 @@ async fn an_upload_over_http_2_ends_with_the_answer_that_nobody_reads() {
 }
 
 #[tokio::test]
-async fn a_client_that_trusts_nobody_uses_no_https() {
+async fn a_client_without_trusted_certificates_refuses_https() {
     let (server, _) = secure().await;
     let client = Client::new(Settings::trusted(Duration::from_secs(30))).unwrap();
 

@@ -29,7 +29,7 @@ async fn refused(client: &Client, server: &Server, body: Channel) {
 }
 
 #[tokio::test]
-async fn an_upload_that_nobody_takes_ends_although_its_answer_is_there() {
+async fn an_upload_that_nobody_reads_ends_even_if_its_answer_has_arrived() {
     let server = refusing().await;
     let client = client(|settings| {
         settings.pool.requests_per_origin = 1;
@@ -45,7 +45,7 @@ async fn an_upload_that_nobody_takes_ends_although_its_answer_is_there() {
 }
 
 #[tokio::test]
-async fn a_stream_that_stalls_ends_although_its_answer_is_there() {
+async fn a_stalled_request_stream_ends_even_if_its_answer_has_arrived() {
     let server = refusing().await;
     let client = client(|settings| settings.times.send = SHORT);
     let (sender, body) = channel();
@@ -57,7 +57,7 @@ async fn a_stream_that_stalls_ends_although_its_answer_is_there() {
 }
 
 #[tokio::test]
-async fn an_upload_that_drips_ends_with_the_time_of_the_whole_request() {
+async fn a_dripping_upload_ends_at_the_limit_of_the_whole_request() {
     let server = refusing().await;
     let client = client(|settings| settings.times.total = Some(10 * SHORT));
     let (sender, body) = channel();

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_that_is_none_is_refused_at_its_place() {
+    fn an_invalid_expression_is_refused_at_its_position() {
         let deep = "a(".repeat(DEPTH_MAX + 1);
         for (text, place) in [
             ("", 1),

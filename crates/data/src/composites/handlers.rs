@@ -26,7 +26,7 @@ const ALLOWED: &str = "GET, HEAD";
 
 /// The state of the handlers.
 #[derive(Debug, Clone)]
-struct Served {
+struct CompositeState {
     api: DataApi,
     access: Arc<Access>,
     composites: Arc<Composites>,
@@ -45,7 +45,7 @@ pub fn routes(
         "/composites/v1/{organization}/{category}/{s1}/{s2}/{s3}/{s4}",
         "/composites/v1/{organization}/{category}/{s1}/{s2}/{s3}/{s4}/{s5}",
     ];
-    let served = &Served {
+    let state = &CompositeState {
         api: api.clone(),
         access: Arc::clone(access),
         composites: Arc::clone(composites),
@@ -59,15 +59,15 @@ pub fn routes(
     };
     let both = |template| {
         [
-            route(Method::GET, template, handler(served, get)),
-            route(other_methods(), template, handler(served, not_allowed)),
+            route(Method::GET, template, handler(state, get)),
+            route(other_methods(), template, handler(state, not_allowed)),
         ]
     };
     TEMPLATES.into_iter().flat_map(both).collect()
 }
 
-/// The composite that an address leads to, and what it asks for.
-struct Found {
+/// The composite that an address names, and the part of it that is asked for.
+struct MatchedComposite {
     composite: Composite,
     what: What,
 }
@@ -81,7 +81,7 @@ enum What {
 }
 
 /// Resolves the address of a call, and refuses headers that cannot be honoured.
-fn found(composites: &Composites, call: &Call) -> Result<Found, Problem> {
+fn resolve(composites: &Composites, call: &Call) -> Result<MatchedComposite, Problem> {
     let unknown = || {
         Problem::of(Kind::NotFound)
             .detail("There is no such composite.")
@@ -100,8 +100,8 @@ fn found(composites: &Composites, call: &Call) -> Result<Found, Problem> {
     Ok(found)
 }
 
-fn matched(category: &Category, segments: &[&str]) -> Option<Found> {
-    let many = |composite: &Composite, values| Found {
+fn matched(category: &Category, segments: &[&str]) -> Option<MatchedComposite> {
+    let many = |composite: &Composite, values| MatchedComposite {
         composite: composite.clone(),
         what: What::Many(values),
     };
@@ -114,7 +114,7 @@ fn matched(category: &Category, segments: &[&str]) -> Option<Found> {
         [name, id] => {
             if let Some(composite) = category.composite(name) {
                 let what = What::One((*id).to_owned());
-                return Some(Found { composite: composite.clone(), what });
+                return Some(MatchedComposite { composite: composite.clone(), what });
             }
         }
         _ => {}
@@ -145,17 +145,17 @@ fn matched(category: &Category, segments: &[&str]) -> Option<Found> {
     })
 }
 
-async fn not_allowed(served: Served, call: Call) -> Result<Response, Problem> {
-    found(&served.composites, &call)?;
+async fn not_allowed(state: CompositeState, call: Call) -> Result<Response, Problem> {
+    resolve(&state.composites, &call)?;
     Err(Problem::of(Kind::MethodNotAllowed)
         .error(format!("{} is not allowed here; allowed: {ALLOWED}.", call.method))
         .header(ALLOW, HeaderValue::from_static(ALLOWED)))
 }
 
 /// Answers with a page of a composite, or with one of its documents.
-async fn get(served: Served, call: Call) -> Result<Response, Problem> {
-    let Served { api, access, composites } = served;
-    let Found { composite, what } = found(&composites, &call)?;
+async fn get(state: CompositeState, call: Call) -> Result<Response, Problem> {
+    let CompositeState { api, access, composites } = state;
+    let MatchedComposite { composite, what } = resolve(&composites, &call)?;
     let (base, resources) = (composite.base, composite.resources());
     let may_read = |client: &ApiClient| Grants::of(&api, base, &resources, client);
     let mut reading = Reading::begin(&access, &call, may_read)?;

@@ -84,14 +84,14 @@ pub(super) fn link(row: &Row, object: &str, property: &str) -> Option<Link> {
 
 /// The documents that contribute to an answer.
 #[derive(Default)]
-pub(super) struct Found<'n> {
+pub(super) struct FoundDocuments<'n> {
     rows: HashMap<DocumentId, Row>,
     /// Referring documents by target, for each referring resource and property.
     linked: HashMap<(ResourceId, &'n str), HashMap<DocumentId, Vec<DocumentId>>>,
     bytes: usize,
 }
 
-impl Found<'_> {
+impl FoundDocuments<'_> {
     /// Returns a document, if it was found.
     pub(super) fn row(&self, id: DocumentId) -> Option<&Row> {
         self.rows.get(&id)
@@ -109,7 +109,7 @@ pub(super) struct Gathering<'a, 'n> {
     api: &'a DataApi,
     moment: &'a Moment,
     grants: &'a Grants,
-    found: Found<'n>,
+    found: FoundDocuments<'n>,
     /// The documents that were looked up already, whether found or not.
     asked: HashSet<DocumentId>,
 }
@@ -128,7 +128,7 @@ impl<'a, 'n> Gathering<'a, 'n> {
         grants: &'a Grants,
         base: Vec<Row>,
     ) -> Result<Self, Problem> {
-        let found = Found::default();
+        let found = FoundDocuments::default();
         let mut gathering = Self { api, moment, grants, found, asked: HashSet::new() };
         gathering.take(base)?;
         Ok(gathering)
@@ -143,7 +143,7 @@ impl<'a, 'n> Gathering<'a, 'n> {
         mut self,
         node: &'n Node,
         of: &[DocumentId],
-    ) -> Result<Found<'n>, Problem> {
+    ) -> Result<FoundDocuments<'n>, Problem> {
         self.gather(node, of).await?;
         Ok(self.found)
     }

@@ -6,7 +6,7 @@ use homeroom_document::json::{items, member_text, write_text};
 use homeroom_http::Problem;
 use homeroom_store::Row;
 
-use super::read::{Found, link, too_large};
+use super::read::{FoundDocuments, link, too_large};
 use super::{Member, Node};
 
 /// Most bytes of an answer.
@@ -15,12 +15,12 @@ const BYTES_MAX: usize = 64 << 20;
 /// Writes the text of an answer.
 pub(super) struct Writer<'a, 'n> {
     catalog: &'a Catalog,
-    found: &'a Found<'n>,
+    found: &'a FoundDocuments<'n>,
     pub(super) out: Vec<u8>,
 }
 
 impl<'a, 'n> Writer<'a, 'n> {
-    pub(super) fn new(catalog: &'a Catalog, found: &'a Found<'n>) -> Self {
+    pub(super) fn new(catalog: &'a Catalog, found: &'a FoundDocuments<'n>) -> Self {
         Self { catalog, found, out: vec![] }
     }
 

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filling_longer_than_a_block_stands_in_several() {
+    fn a_value_longer_than_a_block_spans_several_blocks() {
         let filling = "0123456789".repeat(STORED_MAX / 4);
 
         let bytes = Gzip::of(&["[", "]"]).filled(&filling);

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_this_machine_itself_are_here() {
+    fn only_names_of_this_machine_count_as_local() {
         for host in [
             "127.0.0.1",
             "127.0.0.1:8080",
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_had_a_browser_ask_is_not_here() {
+    fn requests_that_another_site_triggers_do_not_count_as_local() {
         for (pairs, shown) in [
             (&[("sec-fetch-site", "none")][..], Ok(())),
             (&[("sec-fetch-site", "same-origin")], Ok(())),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_others_reach_shows_nothing_to_anybody() {
+    fn requests_to_a_server_reachable_by_others_do_not_count_as_local() {
         for listening in ["0.0.0.0:8080", "192.0.2.7:8080", "[::]:8080"] {
             for host in ["localhost:8080", "192.0.2.7:8080"] {
                 assert_eq!(asked(host, &[], listening), Err(Hidden::Remote), "{host}");

@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_like_markup_is_shown_as_text() {
+    fn markup_is_shown_as_text() {
         assert_eq!(escaped("<a href='x'>\"&"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;");
     }
 }

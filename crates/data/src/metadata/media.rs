@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_named_type_is_given_where_the_usual_one_is_not_named_with_more() {
+    fn an_accepted_type_is_served_unless_the_default_is_preferred() {
         for (accept, expected) in [
             (None, false),
             (Some("*/*"), false),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_taken_unless_it_is_refused_or_liked_less() {
+    fn gzip_is_used_unless_it_is_refused_or_less_preferred() {
         for (lines, expected) in [
             (&[][..], false),
             (&[""], false),

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_of_the_page_has_a_value() {
+    fn every_placeholder_of_the_page_is_filled_in() {
         let model = homeroom_model::link(&[]).unwrap();
 
         let page = render(&model, "http://h", Shown::Nothing);

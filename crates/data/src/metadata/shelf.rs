@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_written_once_and_has_each_base_url_in_its_place() {
+    fn a_document_is_rendered_once_and_filled_with_each_base_url() {
         let shelf = Shelf::default();
         let get = |base_url: &str, write: fn() -> String| {
             shelf.get(Document::Resources, base_url, Coding::Identity, write)
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn base_urls_that_are_asked_for_once_do_not_displace_one_in_use() {
+    fn base_urls_used_once_do_not_evict_one_in_use() {
         let shelf = Shelf::default();
         let get = |base_url: &str| {
             shelf.get(Document::Resources, base_url, Coding::Identity, || BASE_URL.to_owned())
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_text_of_some_length_is_compressed() {
+    fn short_texts_are_not_compressed() {
         for (length, coding) in [(GZIP_MIN - 1, Coding::Identity), (GZIP_MIN, Coding::Gzip)] {
             let template = Template::of(&"a".repeat(length));
 
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_base_urls_are_kept_than_the_limit_says() {
+    fn kept_base_urls_have_a_limit() {
         let shelf = Shelf::default();
 
         for host in 0..100 {

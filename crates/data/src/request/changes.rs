@@ -8,10 +8,13 @@ use super::tracked::tracked;
 use crate::deletes::{self, Reach};
 use crate::paging::Paging;
 use crate::reading::Reading;
-use crate::{Served, problem_of, refuse_snapshot};
+use crate::{DataState, problem_of, refuse_snapshot};
 
 /// Lists deletions of documents that were not created again within the caller's reach.
-pub async fn deletes(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
+pub async fn deletes(
+    DataState { api, access }: DataState,
+    call: Call,
+) -> Result<Response, Problem> {
     let resource = tracked(api.resource(&call)?)?;
     let may_read = |client: &ApiClient| Reach::of(client, resource);
     let mut reading = Reading::begin(&access, &call, may_read)?;
@@ -30,7 +33,10 @@ pub async fn deletes(Served { api, access }: Served, call: Call) -> Result<Respo
 }
 
 /// Lists changes of identities: the list is empty as long as identities cannot change.
-pub async fn key_changes(Served { api, .. }: Served, call: Call) -> Result<Response, Problem> {
+pub async fn key_changes(
+    DataState { api, .. }: DataState,
+    call: Call,
+) -> Result<Response, Problem> {
     let resource = tracked(api.resource(&call)?)?;
     authorize(call.client(), resource, Action::ReadChanges)?;
     let paging = change_paging(&call.query()?)?;
@@ -43,7 +49,7 @@ pub async fn key_changes(Served { api, .. }: Served, call: Call) -> Result<Respo
 
 /// Answers with the range of change versions.
 pub async fn available_change_versions(
-    Served { api, .. }: Served,
+    DataState { api, .. }: DataState,
     call: Call,
 ) -> Result<Response, Problem> {
     refuse_snapshot(&call)?;

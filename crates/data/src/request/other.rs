@@ -5,12 +5,12 @@ use homeroom_http::{Kind, Problem, Response};
 use http::HeaderValue;
 
 use super::tracked::tracked;
-use crate::Served;
+use crate::DataState;
 
 /// Refuses a method that an address of a resource does not support. The front door has already
 /// checked for 401, and 404 comes first.
 pub async fn not_allowed(
-    (Served { api, .. }, allowed): (Served, &'static str),
+    (DataState { api, .. }, allowed): (DataState, &'static str),
     call: Call,
 ) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;

@@ -12,10 +12,10 @@ use crate::paging::{PAGE_MAX, PARTITIONS_MAX, PageToken, Paging};
 use crate::problem::of_refusal;
 use crate::reach::{reachable, within_reach};
 use crate::reading::Reading;
-use crate::{DataApi, Served, filter, problem_of, respond};
+use crate::{DataApi, DataState, filter, problem_of, respond};
 
 /// Answers with one document.
-pub async fn get(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
+pub async fn get(DataState { api, access }: DataState, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
     let mut reading = Reading::begin(&access, &call, may_read)?;
@@ -35,7 +35,7 @@ pub async fn get(Served { api, access }: Served, call: Call) -> Result<Response,
 }
 
 /// Answers with a page of documents.
-pub async fn list(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
+pub async fn list(DataState { api, access }: DataState, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
     let mut reading = Reading::begin(&access, &call, may_read)?;
@@ -115,7 +115,10 @@ async fn asked_for(
 
 /// Divides the documents of a resource that the caller may read and asks for into parts that can be
 /// paged in parallel.
-pub async fn partitions(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
+pub async fn partitions(
+    DataState { api, access }: DataState,
+    call: Call,
+) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
     let mut reading = Reading::begin(&access, &call, may_read)?;

@@ -11,10 +11,13 @@ use super::id::{id_of, no_id};
 use super::{body, precondition};
 use crate::problem::{of_plan, of_refusal};
 use crate::reach::stored;
-use crate::{DataApi, Served, respond};
+use crate::{DataApi, DataState, respond};
 
 /// Creates the document, or replaces the one that has the same identity.
-pub async fn upsert(Served { api, access }: Served, mut call: Call) -> Result<Response, Problem> {
+pub async fn upsert(
+    DataState { api, access }: DataState,
+    mut call: Call,
+) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     authorize_upsert(call.client(), resource)?;
     let caller = Caller::of(&call, Scope::Data);
@@ -31,7 +34,10 @@ pub async fn upsert(Served { api, access }: Served, mut call: Call) -> Result<Re
 }
 
 /// Replaces the document with this id.
-pub async fn replace(Served { api, access }: Served, mut call: Call) -> Result<Response, Problem> {
+pub async fn replace(
+    DataState { api, access }: DataState,
+    mut call: Call,
+) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Update)?;
     let caller = Caller::of(&call, Scope::Data);
@@ -74,7 +80,7 @@ async fn precondition_of(
 }
 
 /// Deletes the document with this id, unless others refer to it.
-pub async fn delete(Served { api, access }: Served, call: Call) -> Result<Response, Problem> {
+pub async fn delete(DataState { api, access }: DataState, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Delete)?;
     let caller = Caller::of(&call, Scope::Data);

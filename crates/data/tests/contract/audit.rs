@@ -23,7 +23,7 @@ async fn note(client: &Client, row: &Row, gaps: Option<Gaps>) {
 }
 
 #[tokio::test]
-async fn empty_collections_that_are_noted_elsewhere_than_the_text_lacks_them_are_found() {
+async fn the_audit_finds_misplaced_notes_of_empty_collections() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/schools", &school(1)).await;
         let row = stored(&client, &location).await;

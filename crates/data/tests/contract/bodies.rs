@@ -31,7 +31,7 @@ async fn an_empty_body_is_refused() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_json_is_refused_where_reading_failed_with_line_and_column() {
+async fn a_body_that_is_not_json_is_refused_with_line_and_column() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         // The path names the last value that had begun, by its canonical name; the whole body has
@@ -87,7 +87,7 @@ async fn a_body_that_is_no_json_is_refused_where_reading_failed_with_line_and_co
 }
 
 #[tokio::test]
-async fn a_body_that_nests_too_deep_or_holds_too_many_values_is_refused() {
+async fn a_body_with_too_many_levels_or_values_is_refused() {
     for client in on_each_store().await {
         let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         let many = format!("[{{}}{}]", ",{}".repeat(3_000_000));
@@ -100,7 +100,7 @@ async fn a_body_that_nests_too_deep_or_holds_too_many_values_is_refused() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_object_is_refused() {
+async fn a_body_that_is_not_an_object_is_refused() {
     for client in on_each_store().await {
         for body in [json!([student("1")]), json!("x"), json!(1), json!(null), json!(true)] {
             let problem = client.post("/ed-fi/students", &body).await;
@@ -112,7 +112,7 @@ async fn a_body_that_is_no_object_is_refused() {
 }
 
 #[tokio::test]
-async fn a_body_must_say_that_it_is_json() {
+async fn a_body_needs_a_json_content_type() {
     for client in on_each_store().await {
         let body = student("1").to_string();
         let location = client.create("/ed-fi/students", &student("1")).await;

@@ -25,7 +25,7 @@ async fn every_change_has_a_version_of_its_own() {
 }
 
 #[tokio::test]
-async fn what_is_refused_has_no_version() {
+async fn a_refused_write_gets_no_version() {
     for client in on_each_store().await {
         client.create("/ed-fi/students", &student("1")).await;
         let before = client.newest().await;
@@ -45,7 +45,7 @@ async fn what_is_refused_has_no_version() {
 }
 
 #[tokio::test]
-async fn a_window_of_versions_holds_what_changed_last_within_it() {
+async fn a_version_window_selects_documents_by_their_last_change() {
     for client in on_each_store().await {
         let start = client.newest().await;
         for id in ["1", "2", "3", "4"] {
@@ -89,7 +89,7 @@ async fn a_window_of_versions_holds_what_changed_last_within_it() {
 }
 
 #[tokio::test]
-async fn a_deletion_is_told_with_the_keys_of_what_was_deleted() {
+async fn a_deletion_is_listed_with_the_key_values_of_its_document() {
     for client in on_each_store().await {
         client.create("/ed-fi/schools", &school(1)).await;
         client.create("/ed-fi/students", &student("1")).await;
@@ -113,7 +113,7 @@ async fn a_deletion_is_told_with_the_keys_of_what_was_deleted() {
 }
 
 #[tokio::test]
-async fn a_deleted_descriptor_is_told_by_namespace_and_code() {
+async fn a_deleted_descriptor_is_listed_with_namespace_and_code() {
     for client in on_each_store().await {
         let body = descriptor("TermDescriptor", "Winter");
         let location = client.create("/ed-fi/termDescriptors", &body).await;
@@ -129,7 +129,7 @@ async fn a_deleted_descriptor_is_told_by_namespace_and_code() {
 }
 
 #[tokio::test]
-async fn what_was_created_anew_is_no_deletion() {
+async fn a_document_created_again_is_not_listed_as_deleted() {
     for client in on_each_store().await {
         for _ in 0..2 {
             let location = client.create("/ed-fi/students", &student("1")).await;
@@ -145,7 +145,7 @@ async fn what_was_created_anew_is_no_deletion() {
 }
 
 #[tokio::test]
-async fn deletions_are_paged_and_come_in_a_window() {
+async fn deletions_can_be_paged_and_filtered_by_version() {
     for client in on_each_store().await {
         let mut versions = vec![];
         for id in 0..6 {
@@ -172,7 +172,7 @@ async fn deletions_are_paged_and_come_in_a_window() {
 }
 
 #[tokio::test]
-async fn keys_do_not_change_yet() {
+async fn key_changes_are_an_empty_list() {
     for client in on_each_store().await {
         let answer = client.get("/ed-fi/sections/keyChanges?totalCount=true").await;
 

@@ -155,7 +155,7 @@ async fn each(client: &Client, path: &str, member: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn a_student_stands_there_with_schools_and_demographics() {
+async fn a_student_composite_contains_schools_and_demographics() {
     for town in Town::on_each_store().await {
         let id = town.id("/ed-fi/students?studentUniqueId=s1").await;
         let school = town.id("/ed-fi/schools?schoolId=11").await;
@@ -184,7 +184,7 @@ async fn a_student_stands_there_with_schools_and_demographics() {
 }
 
 #[tokio::test]
-async fn a_section_stands_there_with_its_people_and_what_it_refers_to() {
+async fn a_section_composite_contains_its_people_and_references() {
     for town in Town::on_each_store().await {
         let id = town.id("/ed-fi/sections?schoolId=11").await;
         let staff = town.id("/ed-fi/staffs?staffUniqueId=t1").await;
@@ -217,7 +217,7 @@ async fn a_section_stands_there_with_its_people_and_what_it_refers_to() {
 }
 
 #[tokio::test]
-async fn every_composite_can_be_had_by_each_of_its_ways() {
+async fn every_composite_is_served_on_each_of_its_paths() {
     for town in Town::on_each_store().await {
         let agency = town.id("/ed-fi/localEducationAgencies?localEducationAgencyId=1").await;
         let school = town.id("/ed-fi/schools?schoolId=11").await;
@@ -267,7 +267,7 @@ async fn every_composite_can_be_had_by_each_of_its_ways() {
 }
 
 #[tokio::test]
-async fn an_item_that_is_not_there_and_a_composite_that_is_none_are_not_found() {
+async fn missing_items_and_unknown_composites_are_not_found() {
     for town in Town::on_each_store().await {
         let student = town.id("/ed-fi/students?studentUniqueId=s1").await;
         for path in [
@@ -296,7 +296,7 @@ async fn an_item_that_is_not_there_and_a_composite_that_is_none_are_not_found() 
 }
 
 #[tokio::test]
-async fn fields_choose_members_and_their_members() {
+async fn the_fields_parameter_selects_members_and_nested_members() {
     for town in Town::on_each_store().await {
         let of = async |fields: &str| {
             let path = format!("{ROOT}/schools?schoolId=11&fields={fields}");
@@ -367,7 +367,7 @@ const NONE: &str = "NoFurtherAuthorizationRequired";
 const RELATED: &str = "RelationshipsWithEdOrgsAndPeople";
 
 #[tokio::test]
-async fn a_key_sees_its_own_district_and_nothing_of_the_other() {
+async fn a_key_sees_only_its_own_district() {
     for town in Town::on_each_store().await {
         let all = [
             "localEducationAgency",
@@ -404,7 +404,7 @@ async fn a_key_sees_its_own_district_and_nothing_of_the_other() {
 }
 
 #[tokio::test]
-async fn what_a_key_may_not_read_of_a_member_is_left_out_and_of_the_base_is_refused() {
+async fn unreadable_members_are_omitted_and_an_unreadable_base_is_refused() {
     for town in Town::on_each_store().await {
         let app = &town.owner.app;
         readers(app, "Students", &["student", "studentSchoolAssociation"], NONE).await;
@@ -428,7 +428,7 @@ async fn what_a_key_may_not_read_of_a_member_is_left_out_and_of_the_base_is_refu
 }
 
 #[tokio::test]
-async fn the_values_of_a_composite_are_those_of_the_documents_themselves() {
+async fn composite_values_equal_those_of_their_documents() {
     for town in Town::on_each_store().await {
         for (composite, skipped) in [
             ("localEducationAgencies", &[][..]),

@@ -41,7 +41,7 @@ async fn walk(client: &Client, token: Option<&str>, size: usize) -> Vec<Vec<Stri
 }
 
 #[tokio::test]
-async fn a_walk_by_tokens_sees_each_document_once_in_order_of_creation() {
+async fn paging_by_tokens_returns_each_document_once_in_order_of_creation() {
     for client in on_each_store().await {
         students(&client, 0, 37).await;
         let all = client.ids("/ed-fi/students").await;
@@ -55,7 +55,7 @@ async fn a_walk_by_tokens_sees_each_document_once_in_order_of_creation() {
 }
 
 #[tokio::test]
-async fn a_walk_is_not_disturbed_by_what_happens_meanwhile() {
+async fn paging_by_tokens_is_stable_under_concurrent_changes() {
     for client in on_each_store().await {
         students(&client, 0, 20).await;
         let all = client.ids("/ed-fi/students").await;
@@ -79,7 +79,7 @@ async fn a_walk_is_not_disturbed_by_what_happens_meanwhile() {
 }
 
 #[tokio::test]
-async fn a_walk_keeps_its_filters_when_they_are_sent_again() {
+async fn paging_by_tokens_keeps_filters_that_are_sent_again() {
     for client in on_each_store().await {
         students(&client, 0, 30).await;
         let filter = "lastSurname=Byron&birthDate=2010-12-10";
@@ -96,7 +96,7 @@ async fn a_walk_keeps_its_filters_when_they_are_sent_again() {
 }
 
 #[tokio::test]
-async fn a_total_comes_with_pages_by_offset_only() {
+async fn a_total_is_available_only_with_offset_paging() {
     for client in on_each_store().await {
         students(&client, 0, 30).await;
         let first = client.get("/ed-fi/students?limit=20&totalCount=true").await;
@@ -111,7 +111,7 @@ async fn a_total_comes_with_pages_by_offset_only() {
 }
 
 #[tokio::test]
-async fn a_token_goes_with_a_page_size_only() {
+async fn a_page_token_cannot_be_combined_with_offset_paging() {
     for client in on_each_store().await {
         students(&client, 0, 3).await;
         let first = client.get("/ed-fi/students?limit=1").await;
@@ -132,7 +132,7 @@ async fn a_token_goes_with_a_page_size_only() {
 }
 
 #[tokio::test]
-async fn a_token_of_nobody_is_refused() {
+async fn an_invalid_page_token_is_refused() {
     for client in on_each_store().await {
         for token in ["", "x", "AQ", "!!!!", "AQAAAAAAAAAAAA", "AgAAAAAAAAAA", "Af__________"] {
             let path = format!("/ed-fi/students?pageToken={token}");
@@ -172,7 +172,7 @@ async fn partitions_cover_every_document_exactly_once() {
 }
 
 #[tokio::test]
-async fn a_partition_takes_what_is_created_later_only_at_the_end() {
+async fn documents_created_later_fall_into_the_last_partition() {
     for client in on_each_store().await {
         students(&client, 0, 5_200).await;
         let tokens = client.get("/ed-fi/students/partitions?number=2").await.json();
@@ -187,7 +187,7 @@ async fn a_partition_takes_what_is_created_later_only_at_the_end() {
 }
 
 #[tokio::test]
-async fn a_number_of_partitions_that_makes_no_sense_is_refused() {
+async fn an_invalid_number_of_partitions_is_refused() {
     for client in on_each_store().await {
         for number in ["0", "201", "-1", "x", ""] {
             let path = format!("/ed-fi/students/partitions?number={number}");
@@ -204,7 +204,7 @@ async fn a_number_of_partitions_that_makes_no_sense_is_refused() {
 }
 
 #[tokio::test]
-async fn partitions_are_of_what_filters_and_change_windows_leave() {
+async fn partitions_respect_filters_and_change_windows() {
     for client in on_each_store().await {
         students(&client, 0, 2_600).await;
         let between = client.newest().await;

@@ -38,7 +38,7 @@ fn conditional(location: &str) -> Vec<(Method, String, String)> {
 }
 
 #[tokio::test]
-async fn a_change_of_the_version_at_hand_is_done() {
+async fn a_change_of_the_current_version_succeeds() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         for at in 0..5 {
@@ -56,7 +56,7 @@ async fn a_change_of_the_version_at_hand_is_done() {
 }
 
 #[tokio::test]
-async fn a_change_of_another_version_is_refused_whatever_the_method() {
+async fn a_change_of_another_version_is_refused_for_every_method() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         let first = client.get(&location).await.etag().to_owned();
@@ -81,7 +81,7 @@ async fn a_change_of_another_version_is_refused_whatever_the_method() {
 }
 
 #[tokio::test]
-async fn any_version_will_do_for_a_star_but_there_must_be_one() {
+async fn if_match_star_accepts_any_version_of_an_existing_document() {
     for client in on_each_store().await {
         let headers = [("if-match", "*")];
         let body = student("1").to_string();
@@ -110,7 +110,7 @@ async fn any_version_will_do_for_a_star_but_there_must_be_one() {
 }
 
 #[tokio::test]
-async fn a_version_that_the_caller_has_is_not_sent_again() {
+async fn a_version_that_the_caller_already_has_gets_304() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         let etag = client.get(&location).await.etag().to_owned();
@@ -132,7 +132,7 @@ async fn a_version_that_the_caller_has_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_star_of_if_none_match_guards_a_creation() {
+async fn if_none_match_star_allows_creation_only() {
     for client in on_each_store().await {
         let headers = [("if-none-match", "*")];
         let body = student("1").to_string();
@@ -148,7 +148,7 @@ async fn a_star_of_if_none_match_guards_a_creation() {
 }
 
 #[tokio::test]
-async fn a_tag_of_if_none_match_guards_a_change_of_that_version() {
+async fn if_none_match_refuses_a_change_of_the_named_version() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         let etag = client.get(&location).await.etag().to_owned();
@@ -165,7 +165,7 @@ async fn a_tag_of_if_none_match_guards_a_change_of_that_version() {
 }
 
 #[tokio::test]
-async fn a_condition_that_is_not_understood_is_refused_where_there_is_a_document() {
+async fn an_invalid_precondition_on_an_existing_document_is_refused() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         let before = (client.get(&location).await.json(), client.newest().await);
@@ -212,7 +212,7 @@ async fn a_weak_tag_never_permits_a_change() {
 }
 
 #[tokio::test]
-async fn the_lines_of_a_condition_are_one_list() {
+async fn several_header_lines_of_a_precondition_form_one_list() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         let etag = client.get(&location).await.etag().to_owned();
@@ -230,7 +230,7 @@ async fn the_lines_of_a_condition_are_one_list() {
 }
 
 #[tokio::test]
-async fn of_two_conditions_both_must_hold() {
+async fn two_preconditions_must_both_hold() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         let etag = client.get(&location).await.etag().to_owned();

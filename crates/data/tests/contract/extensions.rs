@@ -100,7 +100,7 @@ async fn the_rules_of_an_extension_hold_inside_collections_too() {
 }
 
 #[tokio::test]
-async fn an_extension_that_the_object_does_not_have_is_refused_by_its_path() {
+async fn an_extension_unknown_to_the_object_is_refused_with_its_path() {
     for client in extended().await {
         let body = with(school(1), "_ext", json!({"samples": {"isExemplary": true}}));
         let problem = client.post("/ed-fi/schools", &body).await;
@@ -115,7 +115,7 @@ async fn an_extension_that_the_object_does_not_have_is_refused_by_its_path() {
 }
 
 #[tokio::test]
-async fn a_server_without_extensions_drops_them_as_all_that_it_does_not_know() {
+async fn a_server_without_extensions_drops_them_like_any_unknown_member() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/schools", &school_with(&["602"])).await;
 
@@ -126,7 +126,7 @@ async fn a_server_without_extensions_drops_them_as_all_that_it_does_not_know() {
 }
 
 #[tokio::test]
-async fn an_extension_that_says_nothing_is_as_if_absent() {
+async fn an_empty_extension_counts_as_absent() {
     for client in extended().await {
         let plain = client.create("/ed-fi/schools", &school(1)).await;
         let etag = client.get(&plain).await.etag().to_owned();
@@ -143,7 +143,7 @@ async fn an_extension_that_says_nothing_is_as_if_absent() {
 }
 
 #[tokio::test]
-async fn resources_of_one_name_are_two_kinds() {
+async fn resources_of_the_same_name_in_two_projects_are_distinct() {
     for client in extended().await {
         let name = json!({"firstName": "Ada", "lastSurname": "Byron"});
         client.create("/homograph/names", &name).await;
@@ -166,7 +166,7 @@ async fn resources_of_one_name_are_two_kinds() {
 }
 
 #[tokio::test]
-async fn a_key_value_of_the_standard_and_one_of_an_extension_must_agree_where_they_are_one() {
+async fn a_key_value_shared_by_standard_and_extension_must_agree() {
     for client in extended().await {
         let body = json!({
             "educationOrganizationReference": {"educationOrganizationId": 1},

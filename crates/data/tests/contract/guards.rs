@@ -13,7 +13,7 @@ fn visa(code: &str, namespace: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_descriptors_namespace_holds_no_number_sign() {
+async fn a_descriptors_namespace_must_not_contain_a_number_sign() {
     for client in on_each_store().await {
         let path = "/ed-fi/visaDescriptors";
         client.create(path, &visa("b#c", "uri://x.org/VisaDescriptor")).await;
@@ -43,7 +43,7 @@ async fn a_descriptors_identity_is_found_in_any_case_and_any_alphabet() {
 }
 
 #[tokio::test]
-async fn a_document_of_endless_descriptors_or_members_is_refused() {
+async fn a_document_with_too_many_descriptors_or_members_is_refused() {
     for client in on_each_store().await {
         let visas: Vec<Value> =
             (0..6_000).map(|at| json!({"visaDescriptor": format!("uri://x#{at}")})).collect();
@@ -62,7 +62,7 @@ async fn a_document_of_endless_descriptors_or_members_is_refused() {
 }
 
 #[tokio::test]
-async fn who_asks_for_a_snapshot_is_told_that_there_is_none() {
+async fn a_request_for_a_snapshot_is_answered_that_there_is_none() {
     for client in on_each_store().await {
         let header = [("use-snapshot", "True")];
         let body = student("1").to_string();

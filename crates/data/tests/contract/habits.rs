@@ -129,7 +129,7 @@ async fn a_correlation_id_that_could_mislead_a_log_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn every_answer_says_that_it_is_what_it_says() {
+async fn every_answer_forbids_content_sniffing_and_referrers() {
     for client in on_each_store().await {
         let created = client.post("/ed-fi/students", &student("1")).await;
         let location = created.location();
@@ -165,7 +165,7 @@ async fn head_is_get_without_the_body() {
 }
 
 #[tokio::test]
-async fn a_location_is_where_the_caller_sees_the_server() {
+async fn a_location_uses_the_address_by_which_the_caller_reached_the_server() {
     for client in on_each_store().await {
         let answer = client.post("/ed-fi/students", &student("1")).await;
 
@@ -176,7 +176,7 @@ async fn a_location_is_where_the_caller_sees_the_server() {
 }
 
 #[tokio::test]
-async fn a_token_is_given_at_both_forms_of_its_address() {
+async fn the_token_endpoint_works_with_and_without_a_trailing_slash() {
     for app in TestApp::on_each_store().await {
         let (key, secret) = app.key(FULL_ACCESS, &[]).await;
         let basic = format!("Basic {}", BASE64.encode(format!("{key}:{secret}")));

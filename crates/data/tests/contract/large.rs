@@ -60,7 +60,7 @@ async fn page(client: &Client, query: &str) -> Page {
 }
 
 #[tokio::test]
-async fn a_page_that_is_too_large_is_shorter_and_says_where_to_go_on() {
+async fn a_page_over_the_byte_limit_is_shorter_and_links_to_the_next() {
     for client in on_each_store().await {
         fill(&client).await;
         let all: Vec<String> = (0..COUNT).map(|number| number.to_string()).collect();
@@ -90,7 +90,7 @@ async fn a_page_that_is_too_large_is_shorter_and_says_where_to_go_on() {
 }
 
 #[tokio::test]
-async fn partitions_of_large_documents_have_each_of_them_once() {
+async fn partitions_contain_each_large_document_once() {
     for client in on_each_store().await {
         fill(&client).await;
         let parts = client.get("/ed-fi/students/partitions?number=3").await.json();

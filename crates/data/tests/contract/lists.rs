@@ -93,7 +93,7 @@ async fn a_page_has_at_most_500_documents() {
 }
 
 #[tokio::test]
-async fn paging_parameters_that_make_no_sense_are_each_named() {
+async fn each_invalid_paging_parameter_is_reported() {
     for client in on_each_store().await {
         for (query, errors) in [
             ("limit=501", 1),
@@ -122,7 +122,7 @@ async fn paging_parameters_that_make_no_sense_are_each_named() {
 }
 
 #[tokio::test]
-async fn filter_values_of_the_wrong_type_are_each_named() {
+async fn each_filter_value_of_the_wrong_type_is_reported() {
     for client in on_each_store().await {
         let query = "/ed-fi/studentSchoolAssociations?schoolId=x&entryDate=soon&primarySchool=perhaps\
                      &id=5";
@@ -135,7 +135,7 @@ async fn filter_values_of_the_wrong_type_are_each_named() {
 }
 
 #[tokio::test]
-async fn a_filter_that_is_no_descriptor_uri_finds_nothing_and_an_empty_one_is_ignored() {
+async fn an_invalid_descriptor_filter_matches_nothing_and_an_empty_one_is_ignored() {
     for client in on_each_store().await {
         let created = students(&client, [1]).await;
 
@@ -193,7 +193,7 @@ async fn several_filters_must_all_be_met() {
 }
 
 #[tokio::test]
-async fn a_list_can_be_asked_for_one_id() {
+async fn a_list_can_be_filtered_by_id() {
     for client in on_each_store().await {
         let created = students(&client, [1, 2]).await;
 
@@ -205,7 +205,7 @@ async fn a_list_can_be_asked_for_one_id() {
 }
 
 #[tokio::test]
-async fn an_item_of_a_list_is_what_get_gives() {
+async fn an_item_of_a_list_equals_the_document_from_get() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/schools", &school(1)).await;
 

@@ -11,7 +11,7 @@ const TAKEN: &str = "data-conflict:non-unique-identity";
 const DEPENDENT: &str = "data-conflict:dependent-item-exists";
 
 #[tokio::test]
-async fn any_education_organization_will_do_where_the_standard_says_so() {
+async fn an_abstract_reference_accepts_any_education_organization() {
     for client in on_each_store().await {
         let at_school = client.create("/ed-fi/schools", &school(1)).await;
         let at_agency = client.create("/ed-fi/localEducationAgencies", &agency(2)).await;
@@ -69,7 +69,7 @@ async fn an_education_organization_id_belongs_to_one_kind() {
 }
 
 #[tokio::test]
-async fn any_general_program_association_will_do_where_the_standard_says_so() {
+async fn an_abstract_reference_accepts_any_general_program_association() {
     for client in on_each_store().await {
         client.create("/ed-fi/schools", &school(1)).await;
         client.create("/ed-fi/students", &student("1")).await;
@@ -169,7 +169,7 @@ async fn a_document_may_refer_to_itself() {
 }
 
 #[tokio::test]
-async fn a_document_is_free_when_its_last_referrer_lets_it_go() {
+async fn a_document_can_be_deleted_once_its_last_referrer_is_gone() {
     for client in on_each_store().await {
         let agency_location = client.create("/ed-fi/localEducationAgencies", &agency(9)).await;
         let other_location = client.create("/ed-fi/localEducationAgencies", &agency(8)).await;
@@ -191,7 +191,7 @@ async fn a_document_is_free_when_its_last_referrer_lets_it_go() {
 }
 
 #[tokio::test]
-async fn several_places_that_name_one_target_are_one_reason_to_keep_it() {
+async fn several_references_from_one_document_count_as_one_referrer() {
     for client in on_each_store().await {
         let tenth = uri("GradeLevelDescriptor", "Tenth grade");
         let ids = client.ids("/ed-fi/gradeLevelDescriptors?codeValue=Tenth%20grade").await;
@@ -217,7 +217,7 @@ async fn several_places_that_name_one_target_are_one_reason_to_keep_it() {
 }
 
 #[tokio::test]
-async fn a_document_that_lacks_descriptors_and_targets_is_told_the_descriptors_first() {
+async fn unknown_descriptors_are_reported_before_missing_targets() {
     for client in on_each_store().await {
         let grade = uri("GradeLevelDescriptor", "Hundredth grade");
         let body = with(enrolment("nobody", 404, "2026-08-20"), "entryGradeLevelDescriptor", grade);

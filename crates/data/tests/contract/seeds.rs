@@ -21,7 +21,7 @@ fn line(endpoint: &str, document: &serde_json::Value) -> String {
 }
 
 #[tokio::test]
-async fn a_document_that_is_there_already_stays_as_it_is() {
+async fn seeding_leaves_an_existing_document_unchanged() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         let other = with(student("1"), "firstName", "Eve");
@@ -36,7 +36,7 @@ async fn a_document_that_is_there_already_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_line_that_cannot_be_stored_is_named() {
+async fn a_seed_line_that_cannot_be_stored_is_reported() {
     for client in on_each_store().await {
         for bad in [
             "no json".to_owned(),

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::app::documents::{on_each_store, student, with};
 
 #[tokio::test]
-async fn writes_on_a_database_that_a_newer_homeroom_has_migrated_are_503_that_says_so() {
+async fn writes_to_a_database_migrated_by_a_newer_homeroom_get_503_with_the_reason() {
     let mut tested = 0;
     for client in on_each_store().await {
         let store = &client.app.data.store;

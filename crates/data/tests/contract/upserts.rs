@@ -50,7 +50,7 @@ async fn a_post_with_an_id_is_refused() {
 }
 
 #[tokio::test]
-async fn a_put_takes_the_id_of_its_url_whatever_its_body_says() {
+async fn a_put_uses_the_id_of_its_url_and_ignores_that_of_its_body() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         let id = location.rsplit('/').next().unwrap();
@@ -88,7 +88,7 @@ async fn a_put_creates_nothing() {
 }
 
 #[tokio::test]
-async fn what_get_gave_can_be_put_as_it_is() {
+async fn a_document_from_get_can_be_put_unchanged() {
     for client in on_each_store().await {
         client.create("/ed-fi/schools", &school(1)).await;
         client.create("/ed-fi/students", &student("1")).await;
@@ -106,7 +106,7 @@ async fn what_get_gave_can_be_put_as_it_is() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_none_is_named() {
+async fn an_invalid_id_is_reported() {
     for client in on_each_store().await {
         for id in ["x", "123", "0197d8f1b4347f0b8a3e7b2c5d6e7f8g", "%20", "schools"] {
             let path = format!("/ed-fi/students/{id}");
@@ -159,7 +159,7 @@ async fn an_unknown_resource_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_method_that_an_address_does_not_have_is_refused_with_those_that_it_has() {
+async fn an_unsupported_method_is_refused_with_the_allowed_ones() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         let many = "/ed-fi/students";

@@ -16,7 +16,7 @@ async fn stored(client: &Client, path: &str, body: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn values_in_text_become_what_they_say() {
+async fn values_sent_as_text_are_converted_to_their_type() {
     for client in on_each_store().await {
         client.create("/ed-fi/schools", &school(1)).await;
         let calendar = json!({
@@ -50,7 +50,7 @@ async fn values_in_text_become_what_they_say() {
 }
 
 #[tokio::test]
-async fn moments_become_utc() {
+async fn date_times_are_converted_to_utc() {
     for client in on_each_store().await {
         let plain = client.app.model().resources.iter().find_map(|resource| {
             let fields = &resource.query_fields;
@@ -105,7 +105,7 @@ async fn numbers_keep_every_digit() {
 }
 
 #[tokio::test]
-async fn decimals_keep_every_digit_and_are_found_by_them() {
+async fn decimals_keep_every_digit_and_can_be_filtered_by_it() {
     for client in on_each_store().await {
         client.create("/ed-fi/schools", &school(1)).await;
         let path = "/ed-fi/disciplineIncidents";
@@ -142,7 +142,7 @@ async fn text_comes_back_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn members_that_the_resource_does_not_have_are_dropped() {
+async fn unknown_members_are_dropped() {
     for client in on_each_store().await {
         let mut body = with(school(1), "shoeSize", 42);
         body["gradeLevels"][0]["favourite"] = json!(true);
@@ -189,7 +189,7 @@ async fn property_names_match_in_any_case_and_are_written_as_the_standard_does()
 }
 
 #[tokio::test]
-async fn of_a_member_that_is_sent_twice_the_last_that_is_not_null_counts() {
+async fn the_last_non_null_value_of_a_repeated_member_wins() {
     for client in on_each_store().await {
         for (sent, expected) in [
             (r#""firstName":"Ada","FIRSTNAME":"Eve""#, "Eve"),
@@ -210,7 +210,7 @@ async fn of_a_member_that_is_sent_twice_the_last_that_is_not_null_counts() {
 }
 
 #[tokio::test]
-async fn a_comma_may_stand_where_nothing_follows() {
+async fn trailing_commas_are_accepted() {
     for client in on_each_store().await {
         let name = r#"{"otherNameTypeDescriptor":"uri://x#y","firstName":"A","lastSurname":"B",}"#;
         let with = |names: &str| {
@@ -235,7 +235,7 @@ async fn a_comma_may_stand_where_nothing_follows() {
 }
 
 #[tokio::test]
-async fn blanks_around_a_code_value_stay_and_make_no_other_descriptor() {
+async fn blanks_around_a_code_value_are_kept_but_ignored_in_comparisons() {
     for client in on_each_store().await {
         let path = "/ed-fi/gradeLevelDescriptors";
         let grade = |code: &str| json!({"namespace": "uri://blank.org", "codeValue": code, "shortDescription": "G"});
@@ -264,7 +264,7 @@ async fn blanks_around_a_code_value_stay_and_make_no_other_descriptor() {
 }
 
 #[tokio::test]
-async fn a_code_value_is_found_by_itself_as_it_is_found_with_its_namespace() {
+async fn a_descriptor_filter_finds_a_code_value_with_or_without_its_namespace() {
     for client in on_each_store().await {
         let path = "/ed-fi/gradeLevelDescriptors";
         let grade = |code: &str| json!({"namespace": "uri://blank.org", "codeValue": code, "shortDescription": "G"});
@@ -295,7 +295,7 @@ async fn a_code_value_is_found_by_itself_as_it_is_found_with_its_namespace() {
 }
 
 #[tokio::test]
-async fn key_texts_have_no_blanks_at_their_ends_and_no_required_text_is_blank() {
+async fn key_texts_have_no_outer_blanks_and_required_texts_are_not_blank() {
     for client in on_each_store().await {
         for id in [" 1", "1 ", "\t1", "  ", "", "1\u{a0}"] {
             let answer = client.post("/ed-fi/students", &student(id)).await;
@@ -336,7 +336,7 @@ async fn control_characters_are_refused() {
 }
 
 #[tokio::test]
-async fn all_violations_of_a_document_are_told_at_once() {
+async fn all_violations_of_a_document_are_reported_at_once() {
     for client in on_each_store().await {
         let body = json!({
             "firstName": "A".repeat(76),
@@ -378,7 +378,7 @@ async fn all_violations_of_a_document_are_told_at_once() {
 }
 
 #[tokio::test]
-async fn an_item_stands_twice_whatever_the_case_of_its_descriptor() {
+async fn items_whose_descriptors_differ_only_in_case_are_duplicates() {
     for client in on_each_store().await {
         let visa = |code: &str| json!({"visaDescriptor": format!("uri://x.org/Visa#{code}")});
         for (first, second) in [("F-1", "f-1"), ("Été", "ÉTÉ")] {

@@ -157,7 +157,7 @@ async fn compare(
 }
 
 #[test]
-fn lists_counts_windows_and_deletions_tell_any_history() {
+fn lists_counts_windows_and_deletions_reflect_any_history() {
     let runtime = Runtime::new().unwrap();
     for client in runtime.block_on(on_each_store()) {
         let known = std::cell::RefCell::new(Expected {

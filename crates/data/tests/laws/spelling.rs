@@ -3,7 +3,7 @@
 use homeroom_model::{EXTENSIONS, Resource};
 use serde_json::{Value, json};
 
-use crate::app::document::walk;
+use crate::app::places::walk;
 use crate::app::spellings::spellings;
 
 /// Random choices that depend only on a seed.

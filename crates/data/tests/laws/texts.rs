@@ -139,7 +139,7 @@ fn no_precondition_makes_the_server_fail() {
 }
 
 #[test]
-fn a_text_that_is_stored_is_found_by_itself() {
+fn a_stored_text_is_found_by_a_filter_on_it() {
     let (runtime, clients) = clients();
     for client in clients {
         let stored = std::cell::Cell::new(0);

@@ -27,7 +27,7 @@ async fn the_order_is_json_unless_graphml_is_asked_for() {
 }
 
 #[tokio::test]
-async fn every_resource_has_its_place_in_the_order() {
+async fn every_resource_appears_in_the_dependency_order() {
     let model = shipped();
     let (_, _, body) = ask(&Metadata::new(model.clone()), PATH, &[]).await;
     let order: Vec<Value> = serde_json::from_slice(&body).unwrap();

@@ -21,7 +21,7 @@ fn discovery_lists_every_data_model() {
 }
 
 #[test]
-fn what_extensions_add_has_the_schemas_that_clients_know() {
+fn extension_members_have_schemas_in_the_published_shape() {
     let document = document(&extended(&["tpdm", "sample", "homograph"]), Section::Resources);
     let schemas = &document["components"]["schemas"];
 
@@ -82,7 +82,7 @@ async fn each_extension_has_its_set_of_schema_files() {
 }
 
 #[test]
-fn what_an_extension_adds_stands_in_the_elements_of_what_it_extends() {
+fn extension_elements_appear_in_the_elements_that_they_extend() {
     let files = schema_files(&extended(&["sample", "homograph"]));
 
     let core = &files.iter().find(|file| file.name == "Ed-Fi-Core.xsd").unwrap().text;

@@ -51,7 +51,7 @@ fn derived_schema<'d>(document: &'d Value, resource: &Resource) -> &'d Value {
 }
 
 #[test]
-fn every_ref_leads_somewhere() {
+fn every_ref_can_be_resolved() {
     for model in models() {
         for section in SECTIONS {
             let document = document(&model, section);
@@ -68,7 +68,7 @@ fn every_ref_leads_somewhere() {
 }
 
 #[test]
-fn every_resource_has_its_paths_its_tag_and_its_schema() {
+fn every_resource_has_paths_a_tag_and_a_schema() {
     for model in models() {
         let mut seen = 0;
         for section in SECTIONS {
@@ -120,7 +120,7 @@ fn every_resource_has_its_paths_its_tag_and_its_schema() {
 }
 
 #[test]
-fn operations_have_names_of_their_own() {
+fn operation_ids_are_unique() {
     for model in models() {
         for section in SECTIONS {
             let document = document(&model, section);
@@ -276,7 +276,7 @@ fn check_scalar(schema: &Value, scalar: Scalar, path: &str) {
 }
 
 #[test]
-fn the_key_of_every_resource_is_marked_and_nothing_else() {
+fn exactly_the_key_properties_are_marked_as_identity() {
     for model in models() {
         for section in SECTIONS {
             let document = document(&model, section);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::{ask, models, small, snapshot_text, text};
 
 #[tokio::test]
-async fn the_list_of_schemas_leads_to_every_file() {
+async fn every_schema_file_is_listed() {
     let state = Metadata::new(small());
     let path = |url: &Value| {
         url.as_str().unwrap().strip_prefix("http://127.0.0.1:8080").unwrap().to_owned()
@@ -121,7 +121,7 @@ async fn every_listed_file_can_be_fetched_and_none_is_listed_twice() {
 }
 
 #[tokio::test]
-async fn what_is_no_schema_file_is_not_found() {
+async fn an_unknown_schema_file_is_not_found() {
     let state = Metadata::new(small());
 
     for path in [
@@ -138,7 +138,7 @@ async fn what_is_no_schema_file_is_not_found() {
 }
 
 #[test]
-fn the_shipped_models_schemas_are_well_formed_and_name_only_types_that_there_are() {
+fn the_shipped_schema_files_are_well_formed_and_use_only_defined_types() {
     for (model, count) in models().iter().zip([24, 30]) {
         let files = schema_files(model);
         let mut declared: HashMap<String, usize> = HashMap::new();

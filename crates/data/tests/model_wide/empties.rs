@@ -6,9 +6,9 @@ use homeroom_store::{References, Row, Uuid};
 use serde_json::Value;
 
 use crate::app::TestApp;
-use crate::app::document::{What, walk};
 use crate::app::failures::Failures;
 use crate::app::filled::{filled, without_additions};
+use crate::app::places::{What, walk};
 use crate::app::samples::{Extent, Sample};
 use crate::app::world::World;
 
@@ -93,7 +93,7 @@ async fn shows_all(
 }
 
 #[tokio::test]
-async fn every_collection_of_every_resource_stands_in_its_answers() {
+async fn every_answer_contains_every_collection_of_its_resource() {
     for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("an answer has every collection");

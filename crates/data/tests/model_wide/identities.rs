@@ -6,8 +6,8 @@ use homeroom_model::{ColumnSource, Place, Resource, ResourceKind, Scalar, Target
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
-use crate::app::document::{Found, What, walk};
 use crate::app::failures::Failures;
+use crate::app::places::{Found, What, walk};
 use crate::app::samples::{Extent, Sample};
 use crate::app::world::sample;
 
@@ -79,7 +79,7 @@ fn agree(one: &Result<(), String>, other: &Result<(), String>) -> Result<(), Str
 }
 
 #[tokio::test]
-async fn every_text_that_an_identity_takes_is_taken_by_each_reference_to_it_and_no_other() {
+async fn references_accept_exactly_the_texts_that_their_targets_identity_accepts() {
     for app in TestApp::on_each_standard().await {
         let mut failures = Failures::of("identities and references take the same texts");
         for resource in &app.model().resources {
@@ -134,7 +134,7 @@ fn user_of<'s>(
 }
 
 #[tokio::test]
-async fn every_descriptor_that_can_be_made_can_be_referred_to_and_no_other() {
+async fn references_accept_exactly_the_descriptors_that_can_be_created() {
     for app in TestApp::on_each_standard().await {
         let resources = &app.model().resources;
         let fullest = |resource: &Resource| {

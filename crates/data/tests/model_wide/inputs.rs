@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::violations::{each_is_refused_at, where_missing};
 use crate::app::TestApp;
-use crate::app::document::{Found, What, walk};
 use crate::app::failures::Failures;
+use crate::app::places::{Found, What, walk};
 use crate::app::samples::{Extent, Sample};
 use crate::app::spellings::spellings;
 use crate::app::world::World;
@@ -32,7 +32,7 @@ fn respelled(resource: &Resource, document: &Value, number: usize) -> Value {
 const SPELLINGS: usize = 12;
 
 #[tokio::test]
-async fn every_value_is_stored_alike_however_it_is_spelled() {
+async fn every_spelling_of_a_value_is_stored_alike() {
     for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("another spelling is the same document");
@@ -78,7 +78,7 @@ fn blanked(resource: &Resource, sample: &Sample) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn every_optional_value_is_as_if_absent_when_it_is_blank() {
+async fn every_blank_optional_value_counts_as_absent() {
     for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("a blank text in an optional member is as if absent");
@@ -123,7 +123,7 @@ fn nothing(found: &Found<'_>) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn every_required_value_that_says_nothing_is_missing() {
+async fn every_required_value_without_content_counts_as_missing() {
     let law = "a value that says nothing is missing where one is required";
     each_is_refused_at(law, 4_000, where_missing, |sample, found| {
         if found.presence == Presence::Optional || found.scalar().is_none() {
@@ -137,7 +137,7 @@ async fn every_required_value_that_says_nothing_is_missing() {
 }
 
 #[tokio::test]
-async fn every_other_zero_is_a_value() {
+async fn every_optional_zero_false_or_midnight_is_a_value() {
     for app in TestApp::on_each_standard().await {
         let world = World::alone(app, Extent::Fullest).await;
         let mut failures = Failures::of("zero, false and midnight are values");

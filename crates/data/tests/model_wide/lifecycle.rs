@@ -4,9 +4,9 @@ use homeroom_model::{Presence, Resource};
 use serde_json::Value;
 
 use crate::app::TestApp;
-use crate::app::document::{Spot, What, walk};
 use crate::app::failures::Failures;
 use crate::app::filled::{filled, without_additions};
+use crate::app::places::{Spot, What, walk};
 use crate::app::samples::{Extent, Sample, other};
 use crate::app::world::World;
 
@@ -199,7 +199,7 @@ async fn delete(world: &World, sample: &Sample) -> Result<(), String> {
 }
 
 #[tokio::test]
-async fn every_resource_forgets_a_deleted_document_and_takes_it_anew() {
+async fn every_resource_forgets_a_deleted_document_and_accepts_it_again() {
     for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("a deleted document is gone, and can be created again");

@@ -3,8 +3,8 @@
 use homeroom_model::{PropertyKind, QueryField, Resource, Scalar};
 use serde_json::Value;
 
-use crate::app::document::walk;
 use crate::app::failures::Failures;
+use crate::app::places::walk;
 use crate::app::samples::{Extent, Sample, at, other};
 use crate::app::world::World;
 use crate::app::{TestApp, encoded};
@@ -99,7 +99,7 @@ fn with_one_reference(resource: &Resource, sample: &Sample, kept: usize) -> Valu
 }
 
 #[tokio::test]
-async fn a_field_that_several_references_hold_finds_a_document_that_has_one_of_them() {
+async fn a_field_shared_by_several_references_matches_any_of_them() {
     for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("any of the places of a field may have its value");

@@ -4,8 +4,8 @@ use homeroom_model::Scalar;
 use serde_json::{Value, json};
 
 use crate::app::TestApp;
-use crate::app::document::{What, walk};
 use crate::app::failures::Failures;
+use crate::app::places::{What, walk};
 use crate::app::samples::{Extent, other};
 use crate::app::world::{World, sample};
 
@@ -93,7 +93,7 @@ async fn every_unknown_descriptor_is_refused_at_its_place() {
 }
 
 #[tokio::test]
-async fn every_document_that_others_refer_to_stays_and_the_referrer_is_named() {
+async fn every_deletion_of_a_referenced_document_is_refused_with_its_referrer() {
     for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         for sample in &world.samples {
@@ -133,7 +133,7 @@ async fn every_document_that_others_refer_to_stays_and_the_referrer_is_named() {
 }
 
 #[tokio::test]
-async fn every_descriptor_in_use_stays() {
+async fn every_deletion_of_a_descriptor_in_use_is_refused() {
     for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut used = std::collections::BTreeSet::new();

@@ -4,9 +4,9 @@ use homeroom_model::{Resource, ResourceKind, Scalar};
 use serde_json::Value;
 
 use crate::app::TestApp;
-use crate::app::document::walk;
 use crate::app::failures::Failures;
 use crate::app::filled::{filled, without_additions};
+use crate::app::places::walk;
 use crate::app::samples::{Extent, Sample, Samples};
 use crate::app::world::World;
 
@@ -51,7 +51,7 @@ async fn keeps_spelling(world: &World, sample: &Sample, sent: &Value) -> Result<
 }
 
 #[tokio::test]
-async fn every_descriptor_of_every_resource_comes_back_as_its_own_document_spells_it() {
+async fn every_descriptor_value_is_returned_as_its_own_document_spells_it() {
     for app in TestApp::on_each_standard().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("a descriptor has its own spelling");
@@ -148,7 +148,7 @@ async fn is_mended_by_sending_it_again(
 }
 
 #[tokio::test]
-async fn what_an_older_version_spelled_otherwise_is_told_and_mended_by_sending_it_again() {
+async fn descriptors_spelled_by_an_older_version_are_reported_and_mended_by_resending() {
     for app in TestApp::on_each_store().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut of_old = vec![];
@@ -181,7 +181,7 @@ async fn what_an_older_version_spelled_otherwise_is_told_and_mended_by_sending_i
 }
 
 #[tokio::test]
-async fn a_descriptor_made_anew_in_another_case_gives_later_documents_its_new_spelling() {
+async fn a_descriptor_recreated_in_another_case_gives_later_documents_its_new_spelling() {
     for app in TestApp::on_each_store().await {
         let client = app.client(crate::app::FULL_ACCESS).await;
         let samples = Samples::descriptors(app.model());

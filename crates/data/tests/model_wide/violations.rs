@@ -6,8 +6,8 @@ use homeroom_http::Violations;
 use homeroom_model::{Presence, Resource, Scalar};
 use serde_json::{Value, json};
 
-use crate::app::document::{Found, Spot, What, walk};
 use crate::app::failures::Failures;
+use crate::app::places::{Found, Spot, What, walk};
 use crate::app::samples::{Extent, Sample};
 use crate::app::world::World;
 use crate::app::{STANDARDS, TestApp};
@@ -108,7 +108,7 @@ async fn refused(
 }
 
 #[tokio::test]
-async fn every_required_property_is_missed() {
+async fn every_missing_required_property_is_reported() {
     let law = "a document without a required property is refused";
     each_is_refused_at(law, 3_000, where_missing, |sample, place| {
         if place.presence == Presence::Optional {
@@ -189,7 +189,7 @@ async fn every_value_of_another_type_is_refused() {
 }
 
 #[tokio::test]
-async fn every_collection_refuses_an_item_that_stands_twice_at_its_own_place() {
+async fn every_collection_refuses_a_duplicate_item_with_its_path() {
     for app in TestApp::on_each_standard().await {
         let world = World::alone(app, Extent::Fullest).await;
         let mut failures = Failures::of("an item that appears twice is refused, and told which");
@@ -262,7 +262,7 @@ async fn each_conflict_is_told_on_both_places(
 }
 
 #[tokio::test]
-async fn every_pair_of_places_that_must_agree_is_refused_on_both_when_they_do_not() {
+async fn every_pair_of_conflicting_values_is_reported_at_both_places() {
     let other = |sample: &Sample, place: &Found<'_>| {
         Some(match place.scalar().unwrap() {
             Scalar::Descriptor(_) => json!("uri://homeroom.test/x#Else"),
@@ -275,7 +275,7 @@ async fn every_pair_of_places_that_must_agree_is_refused_on_both_when_they_do_no
 }
 
 #[tokio::test]
-async fn every_pair_that_must_agree_is_told_also_when_one_value_is_out_of_bounds() {
+async fn every_conflict_is_reported_even_if_one_value_is_out_of_bounds() {
     let law = "a conflict is told beside a value out of its bounds";
     let beyond = |_: &Sample, place: &Found<'_>| match place.scalar().unwrap() {
         Scalar::Text { max, .. } => Some(json!("é".repeat(max as usize + 1))),

@@ -5,7 +5,7 @@ use super::village::Village;
 use crate::app::documents::course;
 
 #[tokio::test]
-async fn nothing_is_wrong_with_what_homeroom_wrote() {
+async fn the_audit_finds_nothing_wrong_with_documents_that_homeroom_wrote() {
     for owner in owners().await {
         people(&owner, &mut Dice(3)).await;
 
@@ -17,7 +17,7 @@ async fn nothing_is_wrong_with_what_homeroom_wrote() {
 }
 
 #[tokio::test]
-async fn ties_that_are_missing_or_nobodys_and_marks_of_others_are_found() {
+async fn the_audit_finds_missing_and_orphaned_ties_and_wrong_marks() {
     for owner in owners().await {
         for id in [11, 12] {
             owner.create("/ed-fi/schools", &school_of(id, None)).await;

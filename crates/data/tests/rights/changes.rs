@@ -29,7 +29,7 @@ async fn a_new_enrolment_shows_the_student_and_its_end_hides_it() {
 }
 
 #[tokio::test]
-async fn a_school_that_goes_to_another_agency_takes_its_documents_along() {
+async fn documents_follow_their_school_to_another_agency() {
     for owner in owners().await {
         for id in [1, 2] {
             owner.create("/ed-fi/localEducationAgencies", &agency_of(id, None)).await;
@@ -51,7 +51,7 @@ async fn a_school_that_goes_to_another_agency_takes_its_documents_along() {
 }
 
 #[tokio::test]
-async fn organizations_above_each_other_in_a_circle_do_not_hang() {
+async fn a_circle_of_parent_organizations_is_handled() {
     for owner in owners().await {
         for id in [1, 2] {
             owner.create("/ed-fi/localEducationAgencies", &agency_of(id, None)).await;
@@ -68,7 +68,7 @@ async fn organizations_above_each_other_in_a_circle_do_not_hang() {
 }
 
 #[tokio::test]
-async fn an_organization_that_a_key_names_may_be_created_by_it() {
+async fn a_key_may_create_an_organization_that_it_names() {
     for owner in owners().await {
         let vendor = vendor(&owner.app, "EdOrgsOnly", &[11]).await;
 
@@ -82,7 +82,7 @@ async fn an_organization_that_a_key_names_may_be_created_by_it() {
 }
 
 #[tokio::test]
-async fn an_update_is_refused_by_what_is_stored_and_by_what_is_sent() {
+async fn an_update_is_checked_against_the_stored_and_the_sent_document() {
     for owner in owners().await {
         for id in [11, 12] {
             owner.create("/ed-fi/schools", &school_of(id, None)).await;
@@ -105,7 +105,7 @@ async fn an_update_is_refused_by_what_is_stored_and_by_what_is_sent() {
 }
 
 #[tokio::test]
-async fn partitions_are_of_what_a_key_sees() {
+async fn partitions_contain_only_documents_that_the_key_can_see() {
     for owner in owners().await {
         for id in [11, 12] {
             owner.create("/ed-fi/schools", &school_of(id, None)).await;
@@ -148,7 +148,7 @@ async fn partitions_are_of_what_a_key_sees() {
 }
 
 #[tokio::test]
-async fn a_person_whose_document_is_changed_stays_as_related_as_before() {
+async fn changing_a_persons_document_keeps_their_relationships() {
     for owner in owners().await {
         owner.create("/ed-fi/schools", &school_of(11, None)).await;
         let path = owner.create("/ed-fi/students", &student("s")).await;

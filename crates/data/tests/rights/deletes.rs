@@ -24,7 +24,7 @@ async fn deleted(client: &Client, endpoint: &str) -> usize {
 }
 
 #[tokio::test]
-async fn deletions_are_listed_for_those_whose_organizations_they_were_of() {
+async fn deletions_are_listed_for_keys_of_the_documents_organization() {
     for owner in owners().await {
         for id in [11, 12] {
             owner.create("/ed-fi/schools", &school_of(id, None)).await;
@@ -137,7 +137,7 @@ fn learning_standard(namespace: &str) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn a_deletion_is_told_where_the_document_was_made_again_out_of_reach() {
+async fn a_deletion_is_listed_if_the_document_was_recreated_out_of_reach() {
     for owner in owners().await {
         let app = &owner.app;
         define(app, "Owners", &["OwnershipBased"]).await;
@@ -161,7 +161,7 @@ async fn a_deletion_is_told_where_the_document_was_made_again_out_of_reach() {
 }
 
 #[tokio::test]
-async fn whatever_keeps_a_new_document_out_of_reach_the_deletion_of_the_old_one_is_told() {
+async fn every_strategy_lists_the_deletion_of_a_document_recreated_out_of_reach() {
     for owner in owners().await {
         let app = &owner.app;
         let rule = json!({"exists": "studentEducationOrganizationResponsibilityAssociations"});

@@ -16,7 +16,7 @@ async fn explained(client: &Client, method: &str, path: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_person_is_within_a_grant_by_associations_that_are_named() {
+async fn an_explanation_names_the_associations_that_relate_a_person() {
     for owner in owners().await {
         owner.create("/ed-fi/localEducationAgencies", &agency_of(1, None)).await;
         owner.create("/ed-fi/schools", &school_of(11, Some(1))).await;
@@ -61,7 +61,7 @@ async fn a_person_is_within_a_grant_by_associations_that_are_named() {
 }
 
 #[tokio::test]
-async fn an_organization_is_named_that_a_document_is_below_or_above() {
+async fn an_explanation_names_the_organization_above_or_below_a_document() {
     for owner in owners().await {
         owner.create("/ed-fi/localEducationAgencies", &agency_of(1, None)).await;
         owner.create("/ed-fi/schools", &school_of(11, Some(1))).await;
@@ -88,7 +88,7 @@ async fn an_organization_is_named_that_a_document_is_below_or_above() {
 }
 
 #[tokio::test]
-async fn an_owner_a_deleted_association_and_a_creation_are_told_apart() {
+async fn an_explanation_distinguishes_owners_deleted_associations_and_creations() {
     for owner in owners().await {
         define(&owner.app, "Owners", &["OwnershipBased"]).await;
         owner.create("/ed-fi/schools", &school_of(11, None)).await;
@@ -112,7 +112,7 @@ async fn an_owner_a_deleted_association_and_a_creation_are_told_apart() {
 }
 
 #[tokio::test]
-async fn what_is_no_document_is_said_to_be_none() {
+async fn an_explanation_says_that_a_document_does_not_exist() {
     for owner in owners().await {
         let school = owner.create("/ed-fi/schools", &school_of(11, None)).await;
         let id = school.rsplit('/').next().unwrap();

@@ -216,7 +216,7 @@ async fn hold(
 }
 
 #[tokio::test]
-async fn each_strategy_lets_through_of_each_kind_of_subject_what_its_row_says_by_every_action() {
+async fn each_strategy_permits_exactly_what_its_row_says_for_every_action() {
     for village in Village::on_each_store().await {
         let mut failures = Failures::of("a strategy lets through what its row says");
         for (strategy, cells) in TABLE {
@@ -233,7 +233,7 @@ async fn each_strategy_lets_through_of_each_kind_of_subject_what_its_row_says_by
 }
 
 #[tokio::test]
-async fn a_namespace_lets_through_what_begins_with_a_prefix_by_every_action() {
+async fn the_namespace_strategy_permits_every_action_under_a_prefix_of_the_key() {
     let shelf = ("interventionPrescription", "ours; theirs; none");
     for village in Village::on_each_store().await {
         let app = &village.owner.app;
@@ -248,7 +248,7 @@ async fn a_namespace_lets_through_what_begins_with_a_prefix_by_every_action() {
 }
 
 #[tokio::test]
-async fn an_ownership_token_lets_through_what_bears_it_by_every_action() {
+async fn the_ownership_strategy_permits_every_action_on_documents_with_the_keys_token() {
     let shelf = ("program", "own; other; none");
     for village in Village::on_each_store().await {
         let app = &village.owner.app;
@@ -272,7 +272,7 @@ async fn an_ownership_token_lets_through_what_bears_it_by_every_action() {
 }
 
 #[tokio::test]
-async fn an_update_can_neither_take_away_nor_give_what_authorizes_it() {
+async fn an_update_can_neither_remove_nor_gain_its_own_authorization() {
     for village in Village::on_each_store().await {
         let app = &village.owner.app;
         let claims = ["studentAssessment", "organizationDepartment"];
@@ -304,7 +304,7 @@ async fn an_update_can_neither_take_away_nor_give_what_authorizes_it() {
 }
 
 #[test]
-fn the_subjects_that_a_document_may_lack_are_these() {
+fn the_optional_subjects_match_the_reviewed_list() {
     let model = crate::app::model();
     let mut found: Vec<String> = vec![];
     for resource in &model.resources {

@@ -227,7 +227,7 @@ pub async fn change(owner: &Client, dice: &mut Dice, deleted: &mut Vec<(&'static
 }
 
 #[tokio::test]
-async fn what_a_key_sees_is_what_a_reckoning_from_all_documents_says_after_every_change() {
+async fn visible_documents_equal_those_of_an_independent_oracle_after_every_change() {
     for owner in owners().await {
         for seed in [1, 2] {
             let mut dice = Dice(seed);

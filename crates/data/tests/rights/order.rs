@@ -8,7 +8,7 @@ use crate::app::documents::{course, uri};
 const KEY: &str = "bad-request:data-validation-failed:key-change-not-supported";
 
 #[tokio::test]
-async fn a_changed_key_is_told_after_the_stored_documents_rights_and_before_the_sent_ones() {
+async fn a_key_change_is_refused_after_stored_rights_and_before_sent_rights_are_checked() {
     for owner in owners().await {
         for id in [11, 12] {
             owner.create("/ed-fi/schools", &school_of(id, None)).await;
@@ -29,7 +29,7 @@ async fn a_changed_key_is_told_after_the_stored_documents_rights_and_before_the_
 }
 
 #[tokio::test]
-async fn a_changed_key_is_told_before_a_namespace_that_is_not_the_keys() {
+async fn a_key_change_is_refused_before_the_sent_namespace_is_checked() {
     for owner in owners().await {
         define_for(&owner.app, "ByNamespace", &["NamespaceBased"], &["assessment"]).await;
         let subject = uri("AcademicSubjectDescriptor", "Mathematics");

@@ -25,7 +25,7 @@ async fn owner_of(app: &TestApp, creator: Option<i64>, tokens: &[i64]) -> Client
 }
 
 #[tokio::test]
-async fn a_key_reads_changes_and_deletes_what_bears_one_of_its_tokens() {
+async fn a_key_reads_changes_and_deletes_documents_with_one_of_its_ownership_tokens() {
     for owner in owners().await {
         let app = &owner.app;
         define(app, "Owners", &["OwnershipBased"]).await;
@@ -121,7 +121,7 @@ async fn the_keys_of_an_application_of_the_admin_api_share_what_they_create() {
 }
 
 #[tokio::test]
-async fn a_further_key_of_an_application_owns_what_its_first_key_owns() {
+async fn a_further_key_of_an_application_owns_the_documents_of_its_first_key() {
     for owner in owners().await {
         let app = &owner.app;
         define(app, "Owners", &["OwnershipBased"]).await;

@@ -78,7 +78,7 @@ async fn hrefs(world: &World, sample: &Sample) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn a_view_has_those_to_whom_the_named_reference_leads_and_no_others() {
+async fn a_view_contains_exactly_the_targets_of_the_named_reference() {
     for app in TestApp::on_each_store().await {
         let world = World::with(app, Extent::Fullest).await;
         let mut failures = Failures::of("a view by one of several references");

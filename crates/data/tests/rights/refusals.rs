@@ -41,7 +41,7 @@ async fn a_refusal_names_five_organizations_the_property_and_the_missing_associa
 }
 
 #[tokio::test]
-async fn a_person_that_does_not_exist_is_refused_as_one_without_relationships() {
+async fn a_missing_person_is_refused_like_one_without_relationships() {
     for owner in owners().await {
         owner.create("/ed-fi/schools", &school_of(11, None)).await;
         let vendor = vendor(&owner.app, "EdOrgsAndPeople", &[11]).await;
@@ -55,7 +55,7 @@ async fn a_person_that_does_not_exist_is_refused_as_one_without_relationships() 
 }
 
 #[tokio::test]
-async fn either_of_two_strategies_will_do_and_a_refusal_has_the_hints_of_both() {
+async fn one_of_two_strategies_suffices_and_a_refusal_has_the_hints_of_both() {
     for owner in owners().await {
         let strategies =
             ["RelationshipsWithEdOrgsOnly", "RelationshipsWithStudentsOnlyThroughResponsibility"];

@@ -179,7 +179,7 @@ async fn change_more(owner: &Client, dice: &mut Dice) {
 }
 
 #[tokio::test]
-async fn what_a_key_sees_by_views_is_what_a_reckoning_says_after_every_change() {
+async fn documents_visible_by_views_equal_those_of_an_independent_oracle_after_every_change() {
     for owner in owners().await {
         let mut dice = Dice(7);
         people(&owner, &mut dice).await;

@@ -29,7 +29,7 @@ async fn responsible(owner: &Client) -> Client {
 }
 
 #[tokio::test]
-async fn a_write_is_let_through_from_the_association_on_and_not_before_or_after() {
+async fn a_write_is_permitted_only_while_its_association_exists() {
     for owner in owners().await {
         let vendor = responsible(&owner).await;
         let path = "/ed-fi/studentSchoolAssociations";
@@ -49,7 +49,7 @@ async fn a_write_is_let_through_from_the_association_on_and_not_before_or_after(
 }
 
 #[tokio::test]
-async fn what_would_bring_itself_into_a_view_is_in_none_yet() {
+async fn a_new_document_cannot_bring_itself_into_a_view() {
     for owner in owners().await {
         let vendor = responsible(&owner).await;
 
@@ -91,7 +91,7 @@ async fn with_parent(owner: &Client) -> Client {
 }
 
 #[tokio::test]
-async fn a_document_that_leads_to_nothing_is_refused_by_name_and_not_listed() {
+async fn a_document_without_the_required_reference_is_refused_by_name_and_not_listed() {
     for owner in owners().await {
         let vendor = with_parent(&owner).await;
         let stored = owner.create("/ed-fi/schools", &school_of(11, None)).await;
@@ -115,7 +115,7 @@ async fn a_document_that_leads_to_nothing_is_refused_by_name_and_not_listed() {
 }
 
 #[tokio::test]
-async fn an_update_is_refused_by_what_is_stored_and_by_what_is_sent() {
+async fn an_update_is_checked_against_the_stored_and_the_sent_document() {
     for owner in owners().await {
         let vendor = with_parent(&owner).await;
         let ours = vendor.create("/ed-fi/schools", &school_of(11, Some(2))).await;
@@ -134,7 +134,7 @@ async fn an_update_is_refused_by_what_is_stored_and_by_what_is_sent() {
 }
 
 #[tokio::test]
-async fn views_come_before_owners_and_relationships_in_the_order_of_the_claim_set() {
+async fn views_are_checked_before_ownership_and_relationships_in_claim_set_order() {
     for owner in owners().await {
         responsible(&owner).await;
         put(&owner.app, "StudentWithGrace", json!({"member": "firstName", "in": ["Grace"]})).await;
@@ -157,7 +157,7 @@ async fn views_come_before_owners_and_relationships_in_the_order_of_the_claim_se
 }
 
 #[tokio::test]
-async fn a_definition_that_changes_holds_for_the_next_request() {
+async fn a_changed_definition_applies_to_the_next_request() {
     for owner in owners().await {
         let vendor = responsible(&owner).await;
         let path = format!("/ed-fi/students/{}", owner.ids("/ed-fi/students").await[0]);
@@ -176,7 +176,7 @@ async fn a_definition_that_changes_holds_for_the_next_request() {
 }
 
 #[tokio::test]
-async fn filters_partitions_and_a_view_go_together() {
+async fn filters_and_partitions_can_be_combined_with_a_view() {
     for owner in owners().await {
         let vendor = responsible(&owner).await;
         owner.create("/ed-fi/schools", &school_of(12, None)).await;
@@ -217,7 +217,7 @@ async fn deleted(client: &Client, endpoint: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_deletion_is_listed_while_its_identity_leads_to_what_the_view_has() {
+async fn a_deletion_is_listed_while_its_identity_leads_into_the_view() {
     for owner in owners().await {
         let vendor = responsible(&owner).await;
         owner.create("/ed-fi/students", &student("t")).await;
@@ -239,7 +239,7 @@ async fn a_deletion_is_listed_while_its_identity_leads_to_what_the_view_has() {
 }
 
 #[tokio::test]
-async fn an_explanation_names_the_document_of_the_basis_and_what_is_missing() {
+async fn an_explanation_names_the_basis_document_and_the_missing_association() {
     for owner in owners().await {
         let vendor = responsible(&owner).await;
         let person = format!("/ed-fi/students/{}", owner.ids("/ed-fi/students").await[0]);
@@ -272,7 +272,7 @@ async fn an_explanation_names_the_document_of_the_basis_and_what_is_missing() {
 }
 
 #[tokio::test]
-async fn a_resource_that_leads_to_no_basis_is_a_fault_of_the_claim_set() {
+async fn a_resource_without_a_path_to_the_basis_is_a_fault_of_the_claim_set() {
     for owner in owners().await {
         let vendor = responsible(&owner).await;
         owner.create("/ed-fi/courses", &course(11, "k")).await;

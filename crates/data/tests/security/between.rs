@@ -49,7 +49,7 @@ async fn put_set(app: &TestApp, actions: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_read_is_refused_whose_right_ended_just_before_it_began() {
+async fn a_read_is_refused_if_its_right_ended_just_before_it_began() {
     for owner in on_each_store().await {
         let app = &owner.app;
         let path = owner.create("/ed-fi/students", &student("s")).await;

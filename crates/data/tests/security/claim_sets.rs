@@ -31,7 +31,7 @@ async fn ask(client: &Client, action: &str, endpoint: &str) -> crate::app::Answe
 }
 
 #[tokio::test]
-async fn a_vendor_is_granted_what_its_set_says_and_refused_the_rest() {
+async fn a_vendor_is_granted_exactly_the_actions_of_its_set() {
     for app in TestApp::on_each_store().await {
         let client = app.client("SISVendor").await;
         let mut failures = Failures::of("SISVendor is granted what the published set says");
@@ -88,7 +88,7 @@ async fn a_vendor_is_granted_what_its_set_says_and_refused_the_rest() {
 }
 
 #[tokio::test]
-async fn a_refusal_comes_before_the_body_is_looked_at_and_writes_nothing() {
+async fn a_refusal_comes_before_the_body_is_read_and_writes_nothing() {
     for client in on_each_store().await {
         let vendor = client.app.client("SISVendor").await;
         let location = client.create("/ed-fi/schools", &school(1)).await;
@@ -110,7 +110,7 @@ async fn a_refusal_comes_before_the_body_is_looked_at_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn who_may_create_but_not_update_cannot_change_by_posting_again() {
+async fn a_key_without_update_cannot_change_a_document_by_posting_again() {
     for client in on_each_store().await {
         let vendor = client.app.client("SISVendor").await;
         let created = vendor.post("/ed-fi/students", &student("1")).await;
@@ -127,7 +127,7 @@ async fn who_may_create_but_not_update_cannot_change_by_posting_again() {
 }
 
 #[tokio::test]
-async fn a_set_that_grants_creating_only_grants_nothing_else() {
+async fn a_set_that_grants_only_create_grants_nothing_else() {
     for app in TestApp::on_each_store().await {
         let client = app.client("SeedLoader").await;
         for action in ["List", "Read", "Update", "Delete", "Deletes"] {
@@ -138,7 +138,7 @@ async fn a_set_that_grants_creating_only_grants_nothing_else() {
 }
 
 #[tokio::test]
-async fn full_access_is_full() {
+async fn full_access_grants_every_action() {
     for app in TestApp::on_each_store().await {
         let client = app.client(crate::app::FULL_ACCESS).await;
         let mut failures = Failures::of("FullAccess may do everything to everything");
@@ -162,7 +162,7 @@ async fn full_access_is_full() {
 }
 
 #[tokio::test]
-async fn a_change_of_a_claim_set_holds_from_the_next_request_on() {
+async fn a_changed_claim_set_applies_from_the_next_request_on() {
     for app in TestApp::on_each_store().await {
         let grant = |actions: &[&str]| {
             let actions: Vec<_> = actions

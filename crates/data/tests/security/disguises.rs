@@ -49,7 +49,7 @@ fn disguised() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_prefix_is_not_got_past_by_what_a_body_says_twice_or_in_disguise() {
+async fn a_prefix_cannot_be_bypassed_by_repeated_or_disguised_members() {
     for owner in on_each_store().await {
         let asked = key("Tests", &[], &[OURS]);
         let actions = ["Create", "Read", "Update", "Delete"];
@@ -77,7 +77,7 @@ async fn a_prefix_is_not_got_past_by_what_a_body_says_twice_or_in_disguise() {
 }
 
 #[tokio::test]
-async fn a_prefix_is_not_got_past_by_how_an_address_or_a_query_is_written() {
+async fn a_prefix_cannot_be_bypassed_by_the_spelling_of_a_path_or_query() {
     for owner in on_each_store().await {
         let asked = key("Tests", &[], &[OURS]);
         let actions = ["Create", "Read", "Update", "Delete"];
@@ -131,7 +131,7 @@ async fn a_prefix_is_not_got_past_by_how_an_address_or_a_query_is_written() {
 }
 
 #[tokio::test]
-async fn an_organization_is_not_got_past_by_what_a_body_says_twice_or_in_disguise() {
+async fn an_organization_cannot_be_bypassed_by_repeated_or_disguised_members() {
     for owner in on_each_store().await {
         for id in [11, 12] {
             owner.create("/ed-fi/schools", &school(id)).await;

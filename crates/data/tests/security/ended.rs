@@ -164,7 +164,7 @@ fn writes(way: &Way, path: &str) -> Vec<(Method, String, String)> {
 }
 
 #[tokio::test]
-async fn a_right_that_ended_on_another_node_writes_nothing_any_more() {
+async fn a_right_ended_on_another_node_permits_no_further_write() {
     for owner in on_each_store().await {
         let app = &owner.app;
         owner.create("/ed-fi/schools", &school(11)).await;
@@ -191,7 +191,7 @@ async fn a_right_that_ended_on_another_node_writes_nothing_any_more() {
 }
 
 #[tokio::test]
-async fn a_right_that_ends_while_the_body_is_on_its_way_writes_nothing_any_more() {
+async fn a_right_that_ends_while_the_body_arrives_permits_no_write() {
     for owner in on_each_store().await {
         let app = &owner.app;
         let address = serve(app);
@@ -218,7 +218,7 @@ async fn a_right_that_ends_while_the_body_is_on_its_way_writes_nothing_any_more(
 }
 
 #[tokio::test]
-async fn what_others_lose_meanwhile_is_in_nobodys_way() {
+async fn a_write_succeeds_although_other_keys_lose_their_rights_meanwhile() {
     for owner in on_each_store().await {
         let app = &owner.app;
         let late = Client { app: app.another_node().await, ..owner.clone() };
@@ -246,7 +246,7 @@ async fn what_others_lose_meanwhile_is_in_nobodys_way() {
 }
 
 #[tokio::test]
-async fn what_a_token_may_is_told_as_it_is_when_the_question_has_arrived() {
+async fn token_info_reports_the_rights_at_the_time_the_body_has_arrived() {
     for owner in on_each_store().await {
         let app = &owner.app;
         let address = serve(app);
@@ -314,7 +314,7 @@ impl Slow {
 }
 
 #[tokio::test]
-async fn a_read_that_waited_is_answered_by_what_its_caller_may_by_then() {
+async fn a_read_that_waited_is_checked_against_the_current_rights() {
     let (mut waited, mut are_all_files) = (0, true);
     for owner in on_each_store().await {
         let app = &owner.app;

@@ -155,7 +155,7 @@ async fn lists_and_counts_have_the_keys_namespaces_only() {
 }
 
 #[tokio::test]
-async fn several_prefixes_are_all_the_keys_own() {
+async fn a_key_may_use_each_of_its_several_prefixes() {
     for owner in on_each_store().await {
         let vendor = owner.app.client_within("EdFiSandbox", &[OURS, THEIRS]).await;
         for namespace in [OURS, THEIRS] {
@@ -168,7 +168,7 @@ async fn several_prefixes_are_all_the_keys_own() {
 }
 
 #[tokio::test]
-async fn a_prefix_is_text_and_no_pattern() {
+async fn a_prefix_is_not_a_pattern() {
     for owner in on_each_store().await {
         let vendor = owner.app.client_within("EdFiSandbox", &["uri://o%_s*", "uri://ü"]).await;
         for namespace in [OURS, "uri://o%_s*/x", "uri://oabs*/x", "uri://über", "uri://uber"] {
@@ -188,7 +188,7 @@ async fn a_prefix_is_text_and_no_pattern() {
 }
 
 #[tokio::test]
-async fn descriptors_are_read_by_all_and_written_under_a_prefix() {
+async fn anybody_may_read_descriptors_but_writing_them_needs_a_prefix() {
     for (owner, vendor) in owner_and_vendor().await {
         let path = "/ed-fi/gradeLevelDescriptors";
         let theirs = owner.create(path, &grade_level(THEIRS, "1")).await;
@@ -236,7 +236,7 @@ async fn a_namespace_may_stand_in_a_reference() {
 }
 
 #[tokio::test]
-async fn deletions_are_told_of_the_keys_namespaces_only() {
+async fn deletions_are_listed_only_for_the_keys_namespaces() {
     for (owner, vendor) in owner_and_vendor().await {
         let path = "/ed-fi/assessments";
         for namespace in [OURS, THEIRS] {

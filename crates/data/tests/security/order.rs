@@ -128,7 +128,7 @@ async fn an_unknown_namespace_or_resource_is_not_found_by_any_method_once_the_ca
 }
 
 #[tokio::test]
-async fn whoever_writes_to_a_snapshot_is_told_that_none_can_be_written() {
+async fn a_write_to_a_snapshot_is_refused_with_the_reason() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         let header = [("use-snapshot", "true")];
@@ -148,7 +148,7 @@ async fn whoever_writes_to_a_snapshot_is_told_that_none_can_be_written() {
 }
 
 #[tokio::test]
-async fn whoever_names_a_profile_gets_and_writes_no_whole_document() {
+async fn a_request_that_names_a_profile_is_refused() {
     for client in on_each_store().await {
         let location = client.create("/ed-fi/students", &student("1")).await;
         let kind = "profile:invalid-profile-usage";

@@ -31,7 +31,7 @@ async fn give_profile(access: &Access, key: &str) {
 }
 
 #[tokio::test]
-async fn a_key_with_a_profile_is_refused_at_every_address_for_data_in_every_way() {
+async fn a_key_with_a_profile_is_refused_on_every_data_route() {
     for owner in on_each_store().await {
         let app = &owner.app;
         let stored = owner.create("/ed-fi/students", &student("1")).await;

@@ -57,7 +57,7 @@ pub fn key(claim_set: &str, organizations: &[i64], prefixes: &[&str]) -> Manage 
 }
 
 #[tokio::test]
-async fn an_action_grants_itself_and_no_other() {
+async fn a_granted_action_permits_no_other_action() {
     const ACTIONS: [&str; 5] = ["Create", "Read", "Update", "Delete", "ReadChanges"];
     for owner in on_each_store().await {
         let stored = owner.create("/ed-fi/students", &student("1")).await;

@@ -202,7 +202,7 @@ async fn every_other_route_refuses_a_stranger() {
 }
 
 #[tokio::test]
-async fn whoever_is_no_stranger_gets_past_the_same_door() {
+async fn every_other_route_admits_a_caller_with_a_token() {
     for app in TestApp::on_each_store().await {
         let token = format!("Bearer {}", token_of(&app, Timestamp::now()).await);
         let admin_token =
@@ -225,7 +225,7 @@ async fn whoever_is_no_stranger_gets_past_the_same_door() {
 }
 
 #[tokio::test]
-async fn a_token_of_one_scope_is_useless_for_every_other() {
+async fn a_token_of_one_scope_is_refused_in_every_other() {
     for app in TestApp::on_each_store().await {
         let mut tokens = vec![];
         for scope in homeroom_access::Scope::ALL {

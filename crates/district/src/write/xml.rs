@@ -226,7 +226,7 @@ mod tests {
     use crate::plan::DistrictPlan;
 
     #[test]
-    fn a_large_interchange_goes_on_in_numbered_parts() {
+    fn a_large_interchange_is_split_into_numbered_parts() {
         let model = link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap();
         let directory = std::env::temp_dir().join(format!("district-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();

@@ -110,7 +110,7 @@ fn equal_plans_give_equal_bytes_and_a_changed_plan_gives_others() {
 }
 
 #[test]
-fn nobody_is_counted_in_or_tested_on_a_weekend() {
+fn no_attendance_or_assessment_falls_on_a_weekend() {
     let plan = DistrictPlan::new(100, 5, 2026).unwrap();
     let mut days: HashMap<String, String> = HashMap::new();
     let mut events = vec![];

@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_its_place() {
+    fn an_error_has_its_position() {
         for (text, line, column) in [
             ("", 1, 1),
             ("{\n \"a\": x}", 2, 7),
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_the_way_to_the_last_value_that_had_begun() {
+    fn an_error_has_the_path_of_the_value_being_read() {
         for (text, way) in [
             ("", ""),
             ("x", ""),
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comma_may_stand_after_the_last_of_several() {
+    fn a_trailing_comma_is_accepted_in_a_nonempty_list_or_object() {
         for (text, plain) in [
             ("[1,]", "[1]"),
             ("[[1 , ],\n]", "[[1]]"),
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_members_of_a_name_the_last_that_is_not_null_counts() {
+    fn the_last_non_null_member_of_a_repeated_name_wins() {
         for (text, expected) in [
             (r#"{"a":1,"A":2}"#, Some(Json::Number("2"))),
             (r#"{"A":1,"a":2,"A":null}"#, Some(Json::Number("2"))),
@@ -474,7 +474,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_member_is_found_in_the_text_as_in_the_tree(object in members(any_json()), name in "[a-c]{1,2}") {
+        fn a_member_found_in_the_text_equals_that_of_the_parsed_tree(object in members(any_json()), name in "[a-c]{1,2}") {
             let text = serde_json::Value::Object(object.clone()).to_string();
 
             let found = member_text(&text, &name).map(|text| serde_json::from_str(text).unwrap());
@@ -483,7 +483,7 @@ mod tests {
         }
 
         #[test]
-        fn reads_what_serde_json_reads(text in "[\\[\\]{}:,\"a-c0-9eE.+\\-\\\\ntrufalse \n]{0,40}") {
+        fn the_reader_agrees_with_serde_json(text in "[\\[\\]{}:,\"a-c0-9eE.+\\-\\\\ntrufalse \n]{0,40}") {
             let ours = Json::read(text.as_bytes());
             let theirs: Result<serde_json::Value, _> = serde_json::from_str(&text);
             // Numbers beyond f64 are valid here but an error there.

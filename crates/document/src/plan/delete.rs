@@ -21,12 +21,12 @@ pub struct Delete {
     grant: Grant,
     precondition: Precondition,
     now: ChangedAt,
-    stage: Stage,
+    stage: DeleteStage,
 }
 
 /// What the store was last asked for.
 #[derive(Clone)]
-enum Stage {
+enum DeleteStage {
     /// The document.
     Sent,
     /// What refers to this document, and what leads from it to the caller.
@@ -46,7 +46,7 @@ impl Delete {
         now: ChangedAt,
     ) -> Self {
         let catalog = Arc::clone(catalog);
-        Self { catalog, resource, grant, precondition, now, stage: Stage::Sent }
+        Self { catalog, resource, grant, precondition, now, stage: DeleteStage::Sent }
     }
 
     /// Takes the document, and asks what refers to it and whether the grant covers it.
@@ -65,7 +65,7 @@ impl Delete {
         let mut asks = vec![Ask::Referrers(row.id)];
         asks.extend(ways(&asked));
         asks.extend(views.asks(&self.catalog));
-        self.stage = Stage::Stored(Box::new(row), asked, views);
+        self.stage = DeleteStage::Stored(Box::new(row), asked, views);
         Ok(Decision::Ask(asks))
     }
 
@@ -120,10 +120,10 @@ impl Decide for Delete {
     type Refusal = Refusal;
 
     fn decide(&mut self, found: Vec<Answer>) -> Decision<(), Refusal> {
-        let decided = match std::mem::replace(&mut self.stage, Stage::Decided) {
-            Stage::Sent => self.look(found),
-            Stage::Stored(row, asked, views) => self.decide_stored(row, asked, views, found),
-            Stage::Decided => Err(Refusal::Confused),
+        let decided = match std::mem::replace(&mut self.stage, DeleteStage::Decided) {
+            DeleteStage::Sent => self.look(found),
+            DeleteStage::Stored(row, asked, views) => self.decide_stored(row, asked, views, found),
+            DeleteStage::Decided => Err(Refusal::Confused),
         };
         decided.unwrap_or_else(Decision::Refuse)
     }

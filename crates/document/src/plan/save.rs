@@ -20,14 +20,14 @@ use crate::catalog::Catalog;
 use crate::refusal::Refusal;
 use crate::validate::Document;
 pub(super) use stage::Grants;
-use stage::{Sent, Stage, Terms};
+use stage::{SaveStage, Sent, Terms};
 
 /// Decides the plans of [`upsert`](fn@crate::plan::upsert) and
 /// [`replace`](fn@crate::plan::replace).
 #[derive(Clone)]
 pub struct Save {
     terms: Terms,
-    stage: Stage,
+    stage: SaveStage,
 }
 
 impl Save {
@@ -45,7 +45,7 @@ impl Save {
         ask.extend(ways(&sent.asked));
         ask.extend(sent.views.asks(catalog));
         let terms = Terms { catalog: Arc::clone(catalog), precondition, now };
-        Plan { ask, decide: Self { terms, stage: Stage::Sent(sent, grants) } }
+        Plan { ask, decide: Self { terms, stage: SaveStage::Sent(sent, grants) } }
     }
 
     /// Returns the document of a plan that was not run.
@@ -64,12 +64,14 @@ impl Decide for Save {
 
     fn decide(&mut self, found: Vec<Answer>) -> Decision<Written, Refusal> {
         let terms = &self.terms;
-        let step = match std::mem::replace(&mut self.stage, Stage::Decided) {
-            Stage::Sent(sent, grants) => terms.look(sent, grants, found),
-            Stage::Stored(stored) => terms.reach(stored, found),
-            Stage::Targets(cleared, keys) => terms.resolve(cleared, &keys, found),
-            Stage::Spellings(cleared, targets, keys) => terms.learn(cleared, targets, &keys, found),
-            Stage::Decided => Err(Refusal::Confused),
+        let step = match std::mem::replace(&mut self.stage, SaveStage::Decided) {
+            SaveStage::Sent(sent, grants) => terms.look(sent, grants, found),
+            SaveStage::Stored(stored) => terms.reach(stored, found),
+            SaveStage::Targets(cleared, keys) => terms.resolve(cleared, &keys, found),
+            SaveStage::Spellings(cleared, targets, keys) => {
+                terms.learn(cleared, targets, &keys, found)
+            }
+            SaveStage::Decided => Err(Refusal::Confused),
         };
         match step {
             Ok((stage, decision)) => {

@@ -8,10 +8,11 @@ use super::text::text_at;
 use crate::catalog::Catalog;
 use crate::validate::Document;
 
-/// What a document concerns, by one subject of its resource.
+/// The organization or person that one subject of a document names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum About {
-    /// An organization, by its id, with the identity of its document unless it is this one.
+    /// An organization, by its id, and the identity of its document unless that is the document
+    /// itself.
     Organization(i64, Option<NaturalKey>),
     /// A person, by the identity of the person's document.
     Person(NaturalKey),
@@ -20,7 +21,7 @@ pub(crate) enum About {
 }
 
 impl About {
-    /// Returns where a path from it begins, in a document of this identity.
+    /// Returns the start of a path from it; `document` is the identity of the document itself.
     pub(crate) fn start(self, document: NaturalKey) -> Start {
         match self {
             Self::Organization(id, _) => Start::Number(id),
@@ -39,7 +40,7 @@ impl About {
     }
 }
 
-/// What a document concerns, one entry per slot of its resource.
+/// Returns the subjects of a document, one entry per slot of its resource.
 pub(crate) fn about(catalog: &Catalog, resource: &Resource, body: &str) -> Vec<Option<About>> {
     let slots = catalog.routes.slots(resource.id);
     slots.iter().map(|slot| about_one(catalog, resource, slot, body)).collect()

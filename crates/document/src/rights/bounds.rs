@@ -9,7 +9,8 @@ use homeroom_store::{Bounds, Leads, MarkTest};
 use super::standing::way;
 use crate::catalog::Catalog;
 
-/// Returns the bounds that confine a list of a resource to a grant's reach, except for namespaces.
+/// Returns the bounds that restrict a list of a resource to the documents that a grant covers,
+/// except for namespaces.
 pub fn bounds(catalog: &Catalog, resource: &Resource, grant: &Grant) -> Bounds {
     let mut groups = vec![];
     if let Some(tokens) = &grant.ownership_tokens {

@@ -8,8 +8,8 @@ use super::routes::Maker;
 use super::text::text_at;
 use crate::catalog::Catalog;
 
-/// Returns the marks of a document, given its own number and those of its other subjects. `owner`
-/// comes last.
+/// Returns the marks of a document, given its own number and those of its other subjects. The mark
+/// of `owner` is the last.
 pub(crate) fn marks(
     about: &[Option<About>],
     own: DocumentId,
@@ -77,7 +77,8 @@ pub(crate) fn ties_of(catalog: &Catalog, resource: &Resource, row: &Row) -> Vec<
     ties(catalog, resource, &row.body, &marks)
 }
 
-/// Returns where questions about relationships begin for a stored document: its subjects.
+/// Returns the starting points of questions about the relationships of a stored document: its
+/// subjects.
 pub fn stored_starts(catalog: &Catalog, resource: &Resource, row: &Row) -> Vec<Option<Start>> {
     stored(catalog, resource, row).into_iter().map(|mark| mark.map(Start::Number)).collect()
 }

@@ -1,5 +1,5 @@
-//! The model's statements about rights in the store's numbers: slots of marks, makers of ties,
-//! paths.
+//! The model's facts about rights, translated into the store's numbers: slots of marks, makers of
+//! ties, and paths.
 
 use std::collections::HashMap;
 
@@ -22,12 +22,12 @@ pub struct Slot {
     pub is_itself: bool,
 }
 
-/// How documents of a resource make ties.
+/// A way in which documents of a resource make ties.
 #[derive(Debug, Clone)]
 pub(crate) enum Maker {
     /// A document ties the person of one slot to the organization or person of another.
     Person { label: KindId, item: usize, holder: usize },
-    /// A document is an organization and is tied to those above it.
+    /// A document describes an organization and ties it to those above it.
     Organization { label: KindId, own: Place, parents: Vec<Place> },
 }
 

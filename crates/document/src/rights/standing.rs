@@ -1,5 +1,5 @@
-//! Relationships between a document and a caller: the questions to the store, and what follows from
-//! its answers.
+//! Relationships between a document and a caller: the questions to the store, and the decision that
+//! follows from its answers.
 
 use homeroom_access::{By, Denial, Part, Phase, Relationships, Standing};
 use homeroom_model::{Resource, SubjectOf};
@@ -17,7 +17,8 @@ pub struct Asked {
     pub reached: Vec<Reached>,
 }
 
-/// Returns the questions that relationships ask about a document whose slots begin at these places.
+/// Returns the questions that relationships ask about a document; `starts` are the starting points
+/// of its slots.
 pub fn questions<'r>(
     catalog: &Catalog,
     resource: &Resource,

@@ -1,7 +1,7 @@
-//! Custom views: finds the document of a view's basis that a document leads to, and whether the view
-//! contains it.
+//! Custom views: finds the document of a view's basis to which a document leads, and decides
+//! whether the view contains it.
 //!
-//! A view contains stored documents only. What is being sent has no influence on it.
+//! A view contains stored documents only; the document that is being sent does not change it.
 
 use std::sync::Arc;
 
@@ -25,12 +25,13 @@ use crate::validate::key_bytes;
 pub struct AskedViews {
     /// The questions, without duplicates.
     questions: Vec<(Arc<CustomView>, Start)>,
-    /// The answers to the first questions.
+    /// The answers so far, to the first of the questions.
     answers: Vec<bool>,
 }
 
 impl AskedViews {
-    /// Adds the questions about a document of this text and identity that are not there yet.
+    /// Adds the questions about a document with this text and identity that have not been added
+    /// yet.
     pub fn add<'g>(
         &mut self,
         catalog: &Catalog,
@@ -93,7 +94,7 @@ impl AskedViews {
     ///
     /// # Errors
     ///
-    /// The [`Denial`] of the first that does not hold.
+    /// The [`Denial`] of the first check that fails.
     pub fn check(
         &self,
         catalog: &Catalog,
@@ -117,7 +118,7 @@ impl AskedViews {
     }
 }
 
-/// Returns the identity of the basis to which a document of this text and identity leads.
+/// Returns the identity of the basis to which a document with this text and identity leads.
 pub fn start(
     catalog: &Catalog,
     resource: &Resource,
@@ -135,7 +136,7 @@ pub fn start(
     }
 }
 
-/// Returns the basis to which a deleted document led, as far as its identity tells.
+/// Returns the basis to which a deleted document led, if its identity shows it.
 pub fn past_start(
     catalog: &Catalog,
     resource: &Resource,

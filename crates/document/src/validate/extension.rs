@@ -71,7 +71,7 @@ extension Student
     }
 
     #[test]
-    fn an_extension_goes_by_its_schema_and_by_its_project_in_any_case() {
+    fn an_extension_is_found_by_schema_or_project_name_in_any_case() {
         let (_store, catalog) = catalog();
         let student = catalog.model.by_endpoint("ed-fi", "students").unwrap();
         let said = |extensions: &str| {

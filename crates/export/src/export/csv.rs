@@ -173,7 +173,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_apostrophe_that_was_put_before_a_text_can_be_taken_away_exactly(
+        fn escaping_a_formula_can_be_undone_exactly(
             text in "['\"=+@ \t\r\n＝－a-]{0,6}\\PC{0,3}",
         ) {
             let field = escaped(&Cell::Text(text.as_str().into()));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_divides_is_quoted_and_nothing_differs_from_empty() {
+    fn separators_are_quoted_and_null_differs_from_an_empty_text() {
         for (cell, written) in [
             (Cell::Null, ""),
             (Cell::Text("".into()), "\"\""),

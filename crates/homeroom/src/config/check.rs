@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_stand_alone_or_after_a_module() {
+    fn log_levels_apply_globally_or_to_a_module() {
         for right in ["info", "WARN", "info,homeroom_gateway=debug", "off, h2=trace"] {
             assert_eq!(wrong_level(right), None, "{right}");
         }
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_in_makes_sense() {
+    fn the_default_configuration_is_valid() {
         assert_eq!(flaw(&Config::default()), None);
     }
 }

@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_of_a_store_is_in_force_and_not_shown() {
+    fn a_store_password_is_used_but_never_shown() {
         let mut layers = Layers::default();
         layers.add_flag("store.url", "postgres://me:secret@db/ods").unwrap();
         layers.add_flag("store.queue", "9").unwrap();
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_setting_names_the_nearest() {
+    fn an_error_about_an_unknown_setting_suggests_the_nearest() {
         let error = Layers::default().add_flag("store.queu", "1").unwrap_err();
 
         assert!(error.to_string().contains("did you mean `store.queue`"), "{error}");

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_is_private_whenever_it_is_seen_and_its_makers_to_remove() {
+    fn a_socket_is_private_from_the_start_and_removed_only_by_its_creator() {
         let folder = std::env::temp_dir().join(format!("hr-socket-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         let path = folder.join("control.sock");

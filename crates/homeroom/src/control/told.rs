@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_that_does_not_listen_is_told_the_end_in_whole_lines() {
+    fn a_command_that_stops_reading_still_gets_the_result_in_whole_lines() {
         let (stream, mut command) = UnixStream::pair().unwrap();
         stream.set_write_timeout(Some(Duration::from_millis(1))).unwrap();
         let told = Told::new(stream);

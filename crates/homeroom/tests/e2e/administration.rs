@@ -34,7 +34,7 @@ fn text(value: &Value) -> &str {
 }
 
 #[test]
-fn a_vendors_application_gets_a_token_and_reads_data_until_its_claim_set_says_no() {
+fn a_vendors_application_reads_data_until_its_claim_set_forbids_it() {
     let place = Place::new();
     let server = Server::start(&place);
     let mut admin = admin(&place, &server);
@@ -90,7 +90,7 @@ fn a_vendors_application_gets_a_token_and_reads_data_until_its_claim_set_says_no
 }
 
 #[test]
-fn a_token_for_management_is_none_for_data_and_the_other_way_round() {
+fn management_tokens_and_data_tokens_are_not_interchangeable() {
     let place = Place::new();
     let server = Server::start(&place);
     let mut admin = admin(&place, &server);

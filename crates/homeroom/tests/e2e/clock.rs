@@ -7,7 +7,7 @@ use crate::support::{Faults, Place, STUDENTS, Server, student};
 const STEPS: &[i64] = &[-3_600, 3_600, -86_400, 86_400, 0];
 
 #[test]
-fn change_versions_and_moments_of_a_document_never_go_back_though_the_clock_does() {
+fn change_versions_and_times_of_a_document_never_go_back_even_if_the_clock_does() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let faults = Faults::none(&place);
@@ -36,7 +36,7 @@ fn change_versions_and_moments_of_a_document_never_go_back_though_the_clock_does
 }
 
 #[test]
-fn a_token_ends_by_the_wall_clock_and_a_new_one_is_had_at_any_time() {
+fn a_token_expires_by_the_wall_clock_and_can_always_be_renewed() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let faults = Faults::none(&place);
@@ -54,7 +54,7 @@ fn a_token_ends_by_the_wall_clock_and_a_new_one_is_had_at_any_time() {
 }
 
 #[test]
-fn nothing_waits_for_a_clock_that_was_set_back() {
+fn time_limits_ignore_a_clock_that_is_set_back() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let faults = Faults::none(&place);

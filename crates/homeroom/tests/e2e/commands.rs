@@ -106,7 +106,7 @@ fn a_secret_is_shown_once_and_never_again() {
 }
 
 #[test]
-fn a_key_made_while_a_server_runs_works_at_once_and_a_revoked_one_at_once_no_more() {
+fn creating_and_revoking_keys_takes_effect_at_once_in_a_running_server() {
     let place = Place::new();
     let server = Server::start(&place);
     let key = place.key("FullAccess");
@@ -149,7 +149,7 @@ fn a_rotated_key_has_two_secrets_until_the_old_one_is_revoked() {
 }
 
 #[test]
-fn a_claim_set_that_is_put_holds_for_the_next_request() {
+fn a_claim_set_that_is_put_applies_to_the_next_request() {
     let place = Place::new();
     let server = Server::start(&place);
     let file = place.write("set.json", reads_students().to_string());
@@ -171,7 +171,7 @@ fn a_claim_set_that_is_put_holds_for_the_next_request() {
 }
 
 #[test]
-fn a_claim_set_file_that_is_wrong_changes_nothing_and_says_what_is_wrong() {
+fn a_wrong_claim_set_file_changes_nothing_and_its_faults_are_reported() {
     let place = Place::new();
     let _server = Server::start(&place);
     let before = place.done(&["claim-sets", "list", "--json"]);
@@ -192,7 +192,7 @@ fn a_claim_set_file_that_is_wrong_changes_nothing_and_says_what_is_wrong() {
 }
 
 #[test]
-fn a_strategy_that_is_put_holds_for_the_next_request_until_it_is_removed() {
+fn a_strategy_that_is_put_applies_from_the_next_request_until_it_is_removed() {
     let place = Place::new();
     let server = Server::start(&place);
     let mut set = reads_students();
@@ -223,7 +223,7 @@ fn a_strategy_that_is_put_holds_for_the_next_request_until_it_is_removed() {
 }
 
 #[test]
-fn a_backup_made_while_others_write_serves_the_same_documents_elsewhere() {
+fn a_backup_taken_during_writes_can_be_served_elsewhere() {
     let place = Place::new();
     let server = Server::start(&place);
     let key = place.key("FullAccess");
@@ -273,7 +273,7 @@ fn a_backup_made_while_others_write_serves_the_same_documents_elsewhere() {
 }
 
 #[test]
-fn restore_keeps_the_store_before_and_refuses_one_that_is_served() {
+fn restore_keeps_the_previous_store_and_refuses_one_that_is_served() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let backup = place.path("backup.db");
@@ -301,7 +301,7 @@ fn restore_keeps_the_store_before_and_refuses_one_that_is_served() {
 }
 
 #[test]
-fn restore_mends_a_store_that_cannot_be_opened_any_more() {
+fn restore_replaces_a_store_that_can_no_longer_be_opened() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let backup = place.path("backup.db");
@@ -319,7 +319,7 @@ fn restore_mends_a_store_that_cannot_be_opened_any_more() {
 }
 
 #[test]
-fn restore_takes_only_a_backup_and_leaves_the_store_as_it_is_otherwise() {
+fn restore_accepts_only_a_backup_and_otherwise_leaves_the_store_unchanged() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let letter = place.write("letter.txt", "Dear all".repeat(400));
@@ -338,7 +338,7 @@ fn restore_takes_only_a_backup_and_leaves_the_store_as_it_is_otherwise() {
 }
 
 #[test]
-fn files_and_socket_are_their_owners_alone() {
+fn files_and_socket_are_accessible_to_their_owner_only() {
     let place = Place::new();
     let server = Server::start(&place);
     let mut client = server.client_of(&place.key("FullAccess"));
@@ -364,7 +364,7 @@ fn files_and_socket_are_their_owners_alone() {
 }
 
 #[test]
-fn a_control_socket_that_a_killed_server_left_is_in_nobodys_way() {
+fn a_control_socket_left_by_a_killed_server_does_no_harm() {
     let place = Place::new();
     Server::start(&place).kill();
     assert!(place.data().join("control.sock").exists());

@@ -24,7 +24,7 @@ fn setting(shown: &Ran, name: &str) -> (String, String) {
 }
 
 #[test]
-fn a_later_place_wins_and_config_show_names_the_place() {
+fn a_later_source_wins_and_config_show_names_the_source() {
     let place = Place::new();
     let file = "[server]\nlisten = '127.0.0.1:1'\ndrain = '2m'\n[store]\nqueue = 5\n";
     let environment =
@@ -48,7 +48,7 @@ fn a_later_place_wins_and_config_show_names_the_place() {
 }
 
 #[test]
-fn a_named_file_is_read_instead_of_the_usual_one() {
+fn a_named_file_is_read_instead_of_the_default_one() {
     let place = Place::new();
     place.write("other.toml", "[store]\nqueue = 9\n");
 
@@ -68,7 +68,7 @@ fn config_show_is_readable_without_json() {
 }
 
 #[test]
-fn what_is_wrong_names_place_and_setting_and_ends_with_code_2() {
+fn a_configuration_error_names_place_and_setting_and_exits_with_code_2() {
     type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
     let cases: &[(Case, &[&str])] = &[
         // An unknown name, in each source.
@@ -119,7 +119,7 @@ fn a_server_does_not_start_on_a_wrong_address() {
 }
 
 #[test]
-fn the_environment_of_other_programs_is_passed_over() {
+fn environment_variables_of_other_programs_are_ignored() {
     let place = Place::new();
 
     let ran = Ran::of(
@@ -174,7 +174,7 @@ fn no_spelling_of_a_password_is_printed() {
 }
 
 #[test]
-fn a_file_that_is_no_toml_is_told_by_its_place_and_not_by_its_text() {
+fn invalid_toml_is_reported_by_position_without_its_text() {
     for (file, words) in [
         ("[store]\nurl = postgres://me:hunter2@db/ods\n", &["line 2", "column", "`url`"][..]),
         ("[store]\nurl = 'postgres://me:hunter2@db/ods\n", &["line", "column"]),
@@ -244,7 +244,7 @@ fn no_command_line_is_repeated_with_its_password() {
 }
 
 #[test]
-fn a_url_may_stand_in_a_file_of_its_own() {
+fn a_url_can_be_read_from_its_own_file() {
     let place = Place::new();
     let file = place.write("url", "postgres://me:hunter2@db/ods\n");
     let name = file.display().to_string();

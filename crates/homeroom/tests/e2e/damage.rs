@@ -312,7 +312,7 @@ fn unnoticed(
 }
 
 #[test]
-fn doctor_names_whatever_is_not_what_the_documents_say() {
+fn doctor_reports_every_kind_of_damage() {
     let place = Place::new();
     fill(&place);
     let file = place.data().join("homeroom.db");
@@ -331,7 +331,7 @@ fn doctor_names_whatever_is_not_what_the_documents_say() {
 }
 
 #[test]
-fn doctor_names_it_in_a_database_too() {
+fn doctor_reports_every_kind_of_damage_in_a_database_too() {
     for database in Database::on_each_server() {
         let place = Place::with_store(&database.url());
         fill(&place);
@@ -396,7 +396,7 @@ const MISFITS: [&str; 2] = [
 ];
 
 #[test]
-fn a_document_of_another_model_keeps_nobody_from_backup_and_restore() {
+fn a_document_that_does_not_fit_the_model_does_not_prevent_backup_and_restore() {
     for sql in MISFITS {
         let place = Place::new();
         fill(&place);
@@ -421,7 +421,7 @@ fn a_document_of_another_model_keeps_nobody_from_backup_and_restore() {
 }
 
 #[test]
-fn what_is_not_looked_at_is_told() {
+fn doctor_reports_the_checks_that_it_leaves_out() {
     let place = Place::new();
     fill(&place);
     let left_out = |arguments: &[&str]| {

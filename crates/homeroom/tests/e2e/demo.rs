@@ -75,7 +75,7 @@ impl Drop for Demo {
 }
 
 #[test]
-fn a_demonstration_tells_its_secret_to_nobody_but_who_sits_at_the_machine() {
+fn a_demo_shows_its_secret_only_on_the_same_machine() {
     let place = Place::new();
     let demo = Demo::start(&place, "127.0.0.1:0", &[]);
     let port = demo.address.port();
@@ -114,7 +114,7 @@ fn a_demonstration_tells_its_secret_to_nobody_but_who_sits_at_the_machine() {
 }
 
 #[test]
-fn a_demonstration_that_others_reach_shows_its_secret_on_no_page() {
+fn a_demo_that_others_can_reach_shows_no_secret_on_any_page() {
     let place = Place::new();
     let demo = Demo::start(&place, "0.0.0.0:0", &["--allow-remote"]);
 

@@ -52,7 +52,7 @@ fn ids(prefix: &str, count: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_full_queue_is_told_at_once_while_the_others_are_written_and_reads_go_on() {
+fn a_full_queue_refuses_writes_at_once_while_queued_writes_and_reads_continue() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let faults = Faults::none(&place);
@@ -101,7 +101,7 @@ const FAULTS: &[(&[&str], &str)] = &[
 ];
 
 #[test]
-fn while_the_disk_fails_writes_are_refused_and_reads_go_on_and_then_all_is_well_again() {
+fn a_failing_disk_refuses_writes_until_it_recovers_and_reads_continue() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let faults = Faults::none(&place);
@@ -141,7 +141,7 @@ fn while_the_disk_fails_writes_are_refused_and_reads_go_on_and_then_all_is_well_
 }
 
 #[test]
-fn what_a_failing_disk_refused_is_not_there_after_kill_9_and_what_was_acknowledged_is() {
+fn after_a_disk_failure_and_kill_9_exactly_the_acknowledged_writes_are_stored() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let mut acknowledged: BTreeSet<String> = BTreeSet::new();
@@ -173,7 +173,7 @@ fn what_a_failing_disk_refused_is_not_there_after_kill_9_and_what_was_acknowledg
 }
 
 #[test]
-fn writers_on_a_disk_that_fails_now_and_then_lose_nothing_that_was_acknowledged() {
+fn writers_on_an_unreliable_disk_lose_no_acknowledged_write() {
     const WRITERS: usize = 8;
     let mut random = Random::seeded();
     let place = Place::new();
@@ -240,7 +240,7 @@ fn writers_on_a_disk_that_fails_now_and_then_lose_nothing_that_was_acknowledged(
 }
 
 #[test]
-fn a_backup_that_finds_no_room_leaves_nothing_behind_and_a_restore_leaves_the_store_as_it_was() {
+fn a_full_disk_leaves_no_partial_backup_and_no_partial_restore() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let faults = Faults::none(&place);

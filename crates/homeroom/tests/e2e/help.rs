@@ -65,7 +65,7 @@ fn words(call: &str) -> Vec<&str> {
 }
 
 #[test]
-fn an_example_in_the_help_is_one_that_the_program_takes() {
+fn every_example_in_the_help_is_accepted() {
     let place = Place::new();
     let mut tried = 0;
     for command in commands(&place, &[]) {
@@ -88,7 +88,7 @@ fn an_example_in_the_help_is_one_that_the_program_takes() {
 }
 
 #[test]
-fn what_is_no_command_ends_with_code_2_and_names_the_nearest() {
+fn an_unknown_command_exits_with_code_2_and_suggests_the_nearest() {
     let place = Place::new();
     for (arguments, word) in [
         (&[][..], "Usage"),
@@ -109,7 +109,7 @@ fn what_is_no_command_ends_with_code_2_and_names_the_nearest() {
 }
 
 #[test]
-fn with_json_nothing_but_json_is_printed() {
+fn the_json_option_prints_only_json() {
     let place = Place::new();
     for round in ["without a server", "with a server"] {
         let _server = (round == "with a server").then(|| Server::start(&place));
@@ -138,7 +138,7 @@ fn with_json_nothing_but_json_is_printed() {
 }
 
 #[test]
-fn a_reader_who_has_enough_is_no_reason_to_panic() {
+fn a_closed_output_pipe_does_not_cause_a_panic() {
     let place = Place::new();
     for arguments in [["claim-sets", "list"], ["keys", "list"]] {
         let mut child = place

@@ -76,7 +76,7 @@ fn a_run_sends_rate_times_duration_and_the_target_counts_the_same() {
 }
 
 #[test]
-fn a_scenario_carries_values_and_its_errors_are_told_with_their_line() {
+fn a_scenario_carries_values_and_its_errors_have_their_line() {
     let place = Place::new();
     let echo = Echo::start(&place, &[]);
     let text = "name = 'two steps'
@@ -127,7 +127,7 @@ check = ['json:/id == ${id}']
 }
 
 #[test]
-fn a_token_is_had_with_the_key_and_the_secret_is_written_nowhere() {
+fn a_token_is_fetched_with_the_key_and_the_secret_is_written_nowhere() {
     let place = Place::new();
     let (key, secret) = place.key("SISVendor");
     let server = Server::start(&place);
@@ -171,7 +171,7 @@ fn a_token_is_had_with_the_key_and_the_secret_is_written_nowhere() {
 }
 
 #[test]
-fn where_nothing_listens_the_exit_code_is_5() {
+fn a_target_where_nothing_listens_exits_with_code_5() {
     let place = Place::new();
     let url = Echo::start(&place, &[]).url.clone();
 
@@ -182,7 +182,7 @@ fn where_nothing_listens_the_exit_code_is_5() {
 }
 
 #[test]
-fn where_this_machine_has_no_room_the_server_is_not_blamed() {
+fn a_request_that_this_machine_cannot_send_is_not_blamed_on_the_server() {
     let place = Place::new();
     let echo = Echo::start(&place, &[]);
     // An address that no machine has: it is reserved for documentation.
@@ -207,7 +207,7 @@ fn where_this_machine_has_no_room_the_server_is_not_blamed() {
 }
 
 #[test]
-fn an_overloaded_server_is_not_said_to_keep_up() {
+fn an_overloaded_server_is_not_reported_as_keeping_up() {
     let place = Place::new();
     let echo = Echo::start(&place, &["--capacity", "200", "--queue", "10s"]);
 
@@ -231,7 +231,7 @@ fn an_overloaded_server_is_not_said_to_keep_up() {
 }
 
 #[test]
-fn an_interrupted_run_writes_its_file_all_the_same() {
+fn an_interrupted_run_still_writes_its_file() {
     let place = Place::new();
     let echo = Echo::start(&place, &[]);
     let arguments =
@@ -256,7 +256,7 @@ fn an_interrupted_run_writes_its_file_all_the_same() {
 }
 
 #[test]
-fn an_interrupted_search_writes_what_it_knows() {
+fn an_interrupted_search_writes_its_findings() {
     let place = Place::new();
     let echo = Echo::start(&place, &[]);
     let web = format!("web={}", echo.child.id());
@@ -281,7 +281,7 @@ fn an_interrupted_search_writes_what_it_knows() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_and_mended_by_what_is_told() {
+fn invalid_arguments_are_refused_with_a_hint() {
     let place = Place::new();
     let target = ["lab", "run", "--target", "http://127.0.0.1:1"];
     for (arguments, told) in [
@@ -304,7 +304,7 @@ fn what_cannot_be_run_is_refused_and_mended_by_what_is_told() {
 }
 
 #[test]
-fn goals_end_with_code_7_where_they_are_not_kept() {
+fn a_missed_goal_exits_with_code_7() {
     let place = Place::new();
     let echo = Echo::start(&place, &["--error-share", "10%"]);
     let run = |goal: &str| {
@@ -376,7 +376,7 @@ fn a_run_is_reported_as_a_page_and_as_tables() {
 }
 
 #[test]
-fn a_bound_in_a_capacity_file_misses_no_goal() {
+fn a_lower_bound_in_a_capacity_file_does_not_miss_a_goal() {
     let place = Place::new();
     place.write(
         "capacity.json",
@@ -395,7 +395,7 @@ fn a_bound_in_a_capacity_file_misses_no_goal() {
 }
 
 #[test]
-fn two_targets_that_give_no_right_answer_are_not_compared() {
+fn two_targets_without_a_correct_answer_are_not_compared() {
     let place = Place::new();
     let echo = Echo::start(&place, &["--error-share", "100%"]);
 
@@ -423,7 +423,7 @@ fn two_targets_that_give_no_right_answer_are_not_compared() {
 }
 
 #[test]
-fn two_targets_are_compared_in_turns() {
+fn two_targets_are_compared_in_alternating_runs() {
     let place = Place::new();
     let (a, b) = (Echo::start(&place, &[]), Echo::start(&place, &["--delay", "50ms"]));
 
@@ -449,7 +449,7 @@ fn two_targets_are_compared_in_turns() {
 }
 
 #[test]
-fn a_scenario_over_an_ed_fi_api_is_made_for_the_target() {
+fn a_scenario_for_an_ed_fi_api_is_generated_from_the_target() {
     let place = Place::new();
     let (key, secret) = place.key("FullAccess");
     let server = Server::start(&place);
@@ -483,7 +483,7 @@ fn a_scenario_over_an_ed_fi_api_is_made_for_the_target() {
 }
 
 #[test]
-fn a_terminal_shows_a_run_while_it_goes_on() {
+fn a_terminal_shows_the_progress_of_a_run() {
     let place = Place::new();
     let echo = Echo::start(&place, &[]);
     let program = env!("CARGO_BIN_EXE_homeroom");

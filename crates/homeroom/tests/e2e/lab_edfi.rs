@@ -105,7 +105,7 @@ fn left_out(prepared: &Prepared, operation: Operation) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn with_full_access_the_lab_does_everything_to_every_resource() {
+fn the_lab_performs_every_operation_on_every_resource_with_full_access() {
     let place = Place::new();
     let server = Server::start(&place);
 
@@ -117,7 +117,7 @@ fn with_full_access_the_lab_does_everything_to_every_resource() {
 }
 
 #[test]
-fn the_older_standard_and_extensions_are_done_as_wholly() {
+fn the_lab_covers_the_older_standard_and_extensions_as_fully() {
     for (version, extensions) in
         [("4.0.0", &[][..]), ("5.2.0", &["tpdm", "sample", "homograph"][..])]
     {
@@ -137,7 +137,7 @@ fn the_older_standard_and_extensions_are_done_as_wholly() {
 }
 
 #[test]
-fn a_key_bound_to_an_organization_does_all_that_relationships_let_it() {
+fn the_lab_does_all_that_relationships_permit_a_restricted_key() {
     let place = Place::new();
     let server = Server::start(&place);
     let made = place.json(&[

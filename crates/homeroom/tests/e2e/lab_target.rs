@@ -11,7 +11,7 @@ use crate::lab::{Echo, read_json};
 use crate::support::Place;
 
 #[test]
-fn a_target_with_tls_is_trusted_as_the_command_line_says() {
+fn the_command_line_decides_whether_a_tls_target_is_trusted() {
     let place = Place::new();
     let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
     let made = rcgen::generate_simple_self_signed(names).unwrap();

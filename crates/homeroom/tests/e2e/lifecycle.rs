@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::{Place, Ran, STUDENTS, Server, Wire, eventually, student};
 
 #[test]
-fn an_empty_folder_is_served_at_once_with_the_standards_school_years() {
+fn a_server_in_an_empty_folder_starts_with_the_standards_school_years() {
     let place = Place::new();
 
     let server = Server::start(&place);
@@ -22,7 +22,7 @@ fn an_empty_folder_is_served_at_once_with_the_standards_school_years() {
 }
 
 #[test]
-fn probes_and_version_answer_on_both_listeners_and_metrics_on_one() {
+fn probes_and_version_are_served_on_both_listeners_and_metrics_on_one() {
     let place = Place::new();
     let server = Server::start(&place);
 
@@ -76,7 +76,7 @@ fn more_clients_can_stay_connected_than_files_may_be_open_at_first() {
 }
 
 #[test]
-fn a_server_told_to_stop_ends_a_load_and_says_so() {
+fn a_stopping_server_ends_a_load_and_reports_it() {
     const STUDENTS_IN_ALL: usize = 100_000;
     let place = Place::new();
     let key = place.key("FullAccess");

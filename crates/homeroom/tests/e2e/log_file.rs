@@ -57,7 +57,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_log_that_is_cut_or_garbled_holds_the_writes_before_that_place_and_no_others() {
+fn a_truncated_or_corrupt_log_keeps_exactly_the_writes_before_the_damage() {
     let mut random = Random::seeded();
     let (place, key) = killed();
     let original = place.path("original");

@@ -32,7 +32,7 @@ fn other_ways(place: &Place) -> [PathBuf; 3] {
 }
 
 #[test]
-fn no_other_way_to_a_served_store_lets_a_second_process_in() {
+fn no_other_path_to_a_served_store_admits_a_second_process() {
     let place = Place::new();
     let key = place.key("FullAccess");
     place.done(&["backup", "backup.copy"]);
@@ -77,7 +77,7 @@ fn no_other_way_to_a_served_store_lets_a_second_process_in() {
 }
 
 #[test]
-fn a_store_that_is_a_link_is_restored_where_the_link_leads() {
+fn restoring_a_linked_store_replaces_the_target_of_the_link() {
     let place = Place::new();
     let key = place.key("FullAccess");
     place.done(&["backup", "backup.copy"]);
@@ -106,7 +106,7 @@ fn a_backup_is_not_taken_from_a_file_that_is_served() {
 }
 
 #[test]
-fn a_write_is_not_acknowledged_while_another_file_stands_under_the_stores_name() {
+fn no_write_is_acknowledged_while_another_file_has_the_stores_name() {
     let place = Place::new();
     let key = place.key("FullAccess");
     place.done(&["backup", "backup.copy"]);
@@ -114,7 +114,7 @@ fn a_write_is_not_acknowledged_while_another_file_stands_under_the_stores_name()
 }
 
 #[test]
-fn the_first_server_after_a_restore_acknowledges_no_such_write_either() {
+fn the_first_server_after_a_restore_acknowledges_no_write_to_a_displaced_file() {
     let place = Place::new();
     let key = place.key("FullAccess");
     place.done(&["backup", "backup.copy"]);
@@ -190,7 +190,7 @@ impl Drop for Stranger {
 }
 
 #[test]
-fn who_may_only_read_a_store_stops_nobody_from_starting_it() {
+fn a_user_with_read_access_cannot_prevent_a_server_from_starting() {
     let place = Place::new();
     place.done(&["keys", "list"]);
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0);

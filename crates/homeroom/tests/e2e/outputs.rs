@@ -110,7 +110,7 @@ fn paths(help: &str) -> Vec<String> {
 }
 
 #[test]
-fn it_is_known_of_every_argument_that_names_a_file_whether_it_is_written() {
+fn every_path_argument_is_classified_as_read_or_written() {
     let place = Place::new();
     let mut seen = 0;
     for command in commands(&place, &[]) {
@@ -141,7 +141,7 @@ fn put(place: &Place, is_folder: bool, name: &str, content: &[u8]) -> PathBuf {
 }
 
 #[test]
-fn no_output_goes_over_a_store_or_a_file_that_is_not_ours() {
+fn no_output_overwrites_a_store_or_a_foreign_file() {
     let place = Place::new();
     place.write("students.jsonl", "{}\n");
     let server = Server::start(&place);
@@ -203,7 +203,7 @@ fn no_output_goes_over_a_store_or_a_file_that_is_not_ours() {
 }
 
 #[test]
-fn the_tables_that_go_with_another_go_over_nothing_else_either() {
+fn accompanying_tables_overwrite_no_foreign_file_either() {
     let place = Place::new();
     for name in ["r.stages.csv", "r.levels.csv", "r.trials.csv"] {
         let letter = place.write(name, "Dear all");
@@ -227,7 +227,7 @@ fn the_tables_that_go_with_another_go_over_nothing_else_either() {
 }
 
 #[test]
-fn an_output_goes_over_an_earlier_one_of_its_kind() {
+fn an_output_overwrites_an_earlier_output_of_its_kind() {
     let place = Place::new();
     place.write("students.jsonl", "{}\n");
     place.write("r.json", "");
@@ -306,7 +306,7 @@ fn an_output_goes_over_an_earlier_one_of_its_kind() {
 }
 
 #[test]
-fn two_loads_do_not_share_a_folder_of_rejects() {
+fn two_concurrent_loads_cannot_share_a_folder_of_rejects() {
     let place = Place::new();
     place.done(&["keys", "list"]);
     place.write("students.jsonl", "{}\n");

@@ -15,7 +15,7 @@ fn begun(server: &Server, client: &Client, length: usize) -> Wire {
 }
 
 #[test]
-fn beyond_its_share_of_requests_that_wait_a_key_is_told_503_at_once_and_reads_on() {
+fn a_key_over_its_share_of_waiting_requests_gets_503_at_once_and_can_still_read() {
     let place = Place::new();
     let key = place.key("FullAccess");
     // Eight requests may wait, half of them from one key.
@@ -48,7 +48,7 @@ fn beyond_its_share_of_requests_that_wait_a_key_is_told_503_at_once_and_reads_on
 }
 
 #[test]
-fn strangers_who_send_no_body_take_nobody_s_place() {
+fn strangers_who_withhold_bodies_do_not_block_other_callers() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let server = Server::start_with(&place, &[("HOMEROOM_SERVER__IN_FLIGHT_MAX", "2")]);
@@ -71,7 +71,7 @@ fn strangers_who_send_no_body_take_nobody_s_place() {
 }
 
 #[test]
-fn strangers_who_do_not_read_public_documents_give_way_to_those_who_do() {
+fn strangers_who_do_not_read_their_answers_give_way_to_those_who_do() {
     const DOCUMENT: &str = "/metadata/data/v3/resources/swagger.json";
     const ROOM: &str = "homeroom_budget_used{budget=\"public_answers\"}";
     const SIZE: &str = "homeroom_budget_size{budget=\"public_answers\"}";
@@ -97,7 +97,7 @@ fn strangers_who_do_not_read_public_documents_give_way_to_those_who_do() {
 }
 
 #[test]
-fn a_storm_of_writes_is_answered_in_full_and_leaves_nothing_behind() {
+fn every_request_of_a_burst_of_writes_is_answered_and_nothing_is_left_behind() {
     const WRITERS: usize = 32;
     let place = Place::new();
     let key = place.key("FullAccess");
@@ -142,7 +142,7 @@ fn a_storm_of_writes_is_answered_in_full_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn idle_connections_stop_nobody() {
+fn idle_connections_do_not_block_other_callers() {
     let place = Place::new();
     let server = Server::start(&place);
     let key = place.key("FullAccess");
@@ -172,7 +172,7 @@ fn idle_connections_stop_nobody() {
 }
 
 #[test]
-fn a_header_that_never_ends_is_closed_in_time_and_a_slow_body_is_not() {
+fn an_endless_header_closes_the_connection_and_a_slow_body_does_not() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let server = Server::start_with(&place, &[("HOMEROOM_SERVER__HEADER_TIME", "400ms")]);
@@ -216,7 +216,7 @@ fn a_header_that_never_ends_is_closed_in_time_and_a_slow_body_is_not() {
 }
 
 #[test]
-fn a_connection_on_which_nothing_is_ever_said_is_closed_in_the_end() {
+fn a_silent_connection_is_closed_eventually() {
     if std::env::var_os("HOMEROOM_LONG").is_none() {
         println!("skipped: it waits for 75 seconds; `cargo xtask long` runs it");
         return;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::{Database, Place, STUDENTS, Server, eventually, student};
 
 #[test]
-fn nodes_on_one_database_show_the_same_and_a_killed_one_takes_nothing_with_it() {
+fn nodes_on_one_database_agree_and_killing_one_loses_nothing() {
     for database in Database::on_each_server() {
         let place = Place::with_store(&database.url());
         let key = place.key("FullAccess");

@@ -23,7 +23,7 @@ fn assert_failed(ran: &Ran, words: &[&str]) {
 }
 
 #[test]
-fn a_busy_port_is_named_with_its_setting_and_the_way_out() {
+fn a_busy_port_is_reported_with_its_setting_and_a_remedy() {
     let place = Place::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -36,7 +36,7 @@ fn a_busy_port_is_named_with_its_setting_and_the_way_out() {
 }
 
 #[test]
-fn a_database_that_cannot_be_reached_is_named() {
+fn an_unreachable_database_is_reported() {
     let place = Place::new();
 
     let ran = place.run(&["serve", "--store", "postgres://homeroom:secret@127.0.0.1:1/ods"]);
@@ -46,7 +46,7 @@ fn a_database_that_cannot_be_reached_is_named() {
 }
 
 #[test]
-fn an_address_of_another_machine_is_named() {
+fn an_address_of_another_machine_is_reported() {
     let place = Place::new();
 
     let ran = place.run(&["serve", "--listen", "192.0.2.1:80", "--admin-listen", "127.0.0.1:0"]);
@@ -87,7 +87,7 @@ fn a_store_of_a_newer_homeroom_is_left_alone() {
 }
 
 #[test]
-fn a_file_that_is_no_store_is_left_alone() {
+fn a_file_that_is_not_a_store_is_left_alone() {
     for (content, word) in [
         (b"Dear diary, this is not a database. It is a letter.".repeat(20), "not a Homeroom store"),
         (foreign_sqlite_file(), "another program"),
@@ -106,7 +106,7 @@ fn a_file_that_is_no_store_is_left_alone() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_used_is_named() {
+fn an_unusable_folder_is_reported() {
     let place = Place::new();
     let file = place.write("data", "a file where a folder should be");
 
@@ -126,7 +126,7 @@ fn a_folder_that_cannot_be_used_is_named() {
 }
 
 #[test]
-fn a_path_too_long_for_a_socket_is_told_as_such() {
+fn a_path_too_long_for_a_socket_is_reported() {
     let place = Place::new();
     let deep = place.path("a-name-of-forty-letters-that-goes-on-and".repeat(4));
 

@@ -25,7 +25,7 @@ fn counts_are_exact_whether_or_not_a_server_has_the_store_open() {
 }
 
 #[test]
-fn counts_since_a_change_version_are_of_what_changed() {
+fn counts_since_a_change_version_include_only_changed_documents() {
     let place = Place::new();
     let server = Server::start(&place);
     let mut client = server.client_of(&place.key("FullAccess"));
@@ -41,7 +41,7 @@ fn counts_since_a_change_version_are_of_what_changed() {
 }
 
 #[test]
-fn an_export_of_a_served_store_says_what_to_ask_for_next_time() {
+fn an_export_of_a_served_store_names_the_version_for_the_next_export() {
     let place = Place::new();
     let server = Server::start(&place);
     let mut client = server.client_of(&place.key("FullAccess"));
@@ -75,7 +75,7 @@ fn a_stream_of_one_store_is_loaded_into_another() {
 }
 
 #[test]
-fn what_cannot_be_exported_is_said_with_the_right_code() {
+fn a_failed_export_is_reported_with_its_exit_code() {
     let place = Place::new();
     let absent = place.run(&["export", "--out", "out"]);
     place.key("FullAccess");
@@ -95,7 +95,7 @@ fn what_cannot_be_exported_is_said_with_the_right_code() {
 }
 
 #[test]
-fn views_are_put_into_a_served_store_and_stay_when_it_starts_again() {
+fn views_can_be_created_in_a_served_store_and_survive_a_restart() {
     let place = Place::new();
     let server = Server::start(&place);
     let mut client = server.client_of(&place.key("FullAccess"));

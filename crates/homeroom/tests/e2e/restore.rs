@@ -64,7 +64,7 @@ fn a_restore_that_is_killed_leaves_one_of_the_two_stores_whole() {
 }
 
 #[test]
-fn a_backup_that_stands_where_a_restore_works_is_not_lost() {
+fn a_backup_at_the_working_path_of_a_restore_is_not_lost() {
     let (place, key, backup) = with_backup();
     let there = place.data().join("homeroom.db.restored");
     std::fs::rename(&backup, &there).unwrap();
@@ -79,7 +79,7 @@ fn a_backup_that_stands_where_a_restore_works_is_not_lost() {
 }
 
 #[test]
-fn a_backup_with_a_flipped_byte_is_refused_or_was_not_harmed() {
+fn a_backup_with_a_flipped_byte_is_refused_unless_its_content_is_intact() {
     let mut random = Random::seeded();
     let (place, key, backup) = with_backup();
     let good = std::fs::read(&backup).unwrap();

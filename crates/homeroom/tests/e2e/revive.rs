@@ -62,7 +62,7 @@ impl Since {
 }
 
 #[test]
-fn keys_that_were_taken_away_since_the_backup_stay_so_and_are_named() {
+fn keys_removed_since_the_backup_stay_removed_and_are_reported() {
     let since = since_a_backup();
 
     let report = since.place.json(&["restore", &since.backup, "--yes", "--json"]);
@@ -82,7 +82,7 @@ fn keys_that_were_taken_away_since_the_backup_stay_so_and_are_named() {
 }
 
 #[test]
-fn keys_as_in_the_backup_live_again_and_are_named() {
+fn keys_as_in_the_backup_are_revived_and_reported_on_request() {
     let since = since_a_backup();
 
     let arguments = ["restore", &since.backup, "--yes", "--keys-as-in-backup"];
@@ -96,7 +96,7 @@ fn keys_as_in_the_backup_live_again_and_are_named() {
 }
 
 #[test]
-fn where_the_store_before_cannot_be_compared_every_key_that_may_call_is_named() {
+fn every_active_key_is_reported_if_the_previous_store_cannot_be_compared() {
     let cosmic_ray = |since: &Since| {
         std::fs::write(since.place.data().join("homeroom.db"), b"a cosmic ray".repeat(900))
             .unwrap();
@@ -124,7 +124,7 @@ fn where_the_store_before_cannot_be_compared_every_key_that_may_call_is_named() 
 }
 
 #[test]
-fn what_a_restore_undoes_is_counted() {
+fn a_restore_counts_the_changes_that_it_undoes() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let backup = place.path("backup.db").to_str().unwrap().to_owned();
@@ -153,7 +153,7 @@ fn what_a_restore_undoes_is_counted() {
 }
 
 #[test]
-fn an_id_of_the_admin_api_is_not_given_out_again() {
+fn an_id_of_the_admin_api_is_not_reused() {
     let place = Place::new();
     let made = place.json(&["keys", "create", "--scope", "admin", "--json"]);
     let key = ["key", "secret"].map(|name| made[name].as_str().unwrap().to_owned());

@@ -48,7 +48,7 @@ fn ordinary_work_is_done(client: &mut Client, of: &str) {
 }
 
 #[test]
-fn strangers_who_send_no_bodies_on_many_streams_keep_no_token_from_anybody() {
+fn strangers_who_withhold_bodies_on_many_streams_do_not_block_token_requests() {
     on_each_store(|place| {
         let key = place.key("FullAccess");
         let server = Server::start(place);
@@ -65,7 +65,7 @@ fn strangers_who_send_no_bodies_on_many_streams_keep_no_token_from_anybody() {
 }
 
 #[test]
-fn strangers_bodies_are_counted_in_bytes_and_a_refusal_names_what_is_full() {
+fn strangers_bodies_are_limited_in_bytes_and_a_refusal_names_the_budget() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let server = Server::start(&place);
@@ -82,7 +82,7 @@ fn strangers_bodies_are_counted_in_bytes_and_a_refusal_names_what_is_full() {
 }
 
 #[test]
-fn no_public_address_takes_more_than_a_short_body() {
+fn no_public_route_accepts_a_long_body() {
     let place = Place::new();
     let server = Server::start(&place);
 
@@ -96,7 +96,7 @@ fn no_public_address_takes_more_than_a_short_body() {
 }
 
 #[test]
-fn a_key_that_sends_no_bodies_takes_no_place_of_another_key() {
+fn a_key_that_withholds_bodies_does_not_block_another_key() {
     on_each_store(|place| {
         let (server, greedy, mut other) = served(place);
         let stream = post_without_end(STUDENTS, greedy.token.as_ref());
@@ -113,7 +113,7 @@ fn a_key_that_sends_no_bodies_takes_no_place_of_another_key() {
 }
 
 #[test]
-fn bodies_of_unknown_length_take_room_only_as_they_come() {
+fn bodies_of_unknown_length_use_budget_only_as_they_arrive() {
     on_each_store(|place| {
         let (server, greedy, other) = served(place);
         let framings = [("transfer-encoding", "chunked"), ("content-length", "10485760")];
@@ -141,7 +141,7 @@ fn bodies_of_unknown_length_take_room_only_as_they_come() {
 }
 
 #[test]
-fn a_body_that_drips_is_not_waited_for_to_its_end() {
+fn a_dripping_body_is_refused_before_its_end() {
     let place = Place::new();
     let (server, greedy, mut other) = served(&place);
     let mut wire = server.wire();
@@ -160,7 +160,7 @@ fn a_body_that_drips_is_not_waited_for_to_its_end() {
 }
 
 #[test]
-fn a_stranger_who_reads_nothing_keeps_no_public_document_from_others() {
+fn a_stranger_who_reads_nothing_does_not_block_public_documents() {
     const DOCUMENT: &str = "/metadata/data/v3/resources/swagger.json";
     on_each_store(|place| {
         let server = Server::start(place);
@@ -183,7 +183,7 @@ fn a_stranger_who_reads_nothing_keeps_no_public_document_from_others() {
 }
 
 #[test]
-fn a_key_that_hangs_up_at_once_takes_no_place_of_another_key() {
+fn a_key_that_hangs_up_at_once_does_not_block_another_key() {
     on_each_store(|place| {
         let (server, greedy, mut other) = served(place);
         for number in 0..100 {
@@ -260,7 +260,7 @@ fn most_kib(server: &Server) -> Option<usize> {
 }
 
 #[test]
-fn idle_strangers_take_no_files_of_the_store() {
+fn idle_strangers_do_not_exhaust_open_files() {
     let place = Place::new();
     let key = place.key("FullAccess");
     // The number of open files that a small container allows.
@@ -296,7 +296,7 @@ fn idle_strangers_take_no_files_of_the_store() {
 }
 
 #[test]
-fn every_budget_is_named_in_the_metrics_with_size_use_and_refusals() {
+fn the_metrics_contain_size_use_and_refusals_of_every_budget() {
     let place = Place::new();
     let server = Server::start(&place);
 

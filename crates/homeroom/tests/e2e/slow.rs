@@ -20,7 +20,7 @@ fn nothing_is_in_flight(server: &Server) {
 }
 
 #[test]
-fn a_request_that_comes_byte_by_byte_is_answered_and_delays_nobody() {
+fn a_request_sent_byte_by_byte_is_answered_and_delays_no_other() {
     let (_place, server, mut client) = served(&[]);
     let body = student("slow", "Ada").to_string();
     let request = client.head("POST", STUDENTS, &JSON, Some(body.len())) + &body;
@@ -49,7 +49,7 @@ fn a_request_that_comes_byte_by_byte_is_answered_and_delays_nobody() {
 }
 
 #[test]
-fn callers_who_do_not_read_their_answers_hold_no_place() {
+fn callers_who_do_not_read_their_answers_do_not_block_others() {
     let (_place, server, mut client) = served(&[("HOMEROOM_SERVER__IN_FLIGHT_MAX", "8")]);
     for number in 0..200 {
         assert_eq!(client.post(STUDENTS, &student(&number.to_string(), "Ada")).status, 201);
@@ -76,7 +76,7 @@ fn callers_who_do_not_read_their_answers_hold_no_place() {
 }
 
 #[test]
-fn callers_who_go_in_the_middle_of_an_answer_leave_nothing_behind() {
+fn callers_who_disconnect_during_an_answer_leave_nothing_behind() {
     let (_place, server, mut client) = served(&[]);
     for number in 0..200 {
         assert_eq!(client.post(STUDENTS, &student(&number.to_string(), "Ada")).status, 201);

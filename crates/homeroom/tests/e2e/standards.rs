@@ -26,7 +26,7 @@ const SCHEMA: &str = r#"{"projectSchema": {
 }}"#;
 
 #[test]
-fn an_extension_of_ones_own_is_imported_shown_and_served() {
+fn a_custom_extension_is_imported_listed_and_served() {
     let place = Place::new();
     let schema = place.write("mine.json", SCHEMA).display().to_string();
     let model = place.path("mine.model").display().to_string();
@@ -55,7 +55,7 @@ fn an_extension_of_ones_own_is_imported_shown_and_served() {
 }
 
 #[test]
-fn the_older_standard_is_served_where_it_is_asked_for() {
+fn the_older_standard_is_served_if_configured() {
     let place = Place::new();
     place.write("homeroom.toml", "[standard]\nversion = \"4.0.0\"\n");
     let key = place.key("FullAccess");
@@ -68,7 +68,7 @@ fn the_older_standard_is_served_where_it_is_asked_for() {
 }
 
 #[test]
-fn a_store_of_another_version_is_opened_only_where_it_may_be_changed() {
+fn a_store_of_another_standard_version_needs_permission_to_be_opened() {
     let place = Place::new();
     place.done(&["keys", "list"]);
     let other = ["keys", "list", "--standard-version", "4.0.0"];
@@ -86,7 +86,7 @@ fn a_store_of_another_version_is_opened_only_where_it_may_be_changed() {
 }
 
 #[test]
-fn the_sample_district_is_of_one_version() {
+fn the_sample_district_exists_for_one_version() {
     let place = Place::new();
 
     let ran = place.run(&["demo", "--standard-version", "4.0.0"]);
@@ -97,7 +97,7 @@ fn the_sample_district_is_of_one_version() {
 }
 
 #[test]
-fn a_model_that_cannot_be_served_ends_the_start_with_its_place() {
+fn an_invalid_model_prevents_the_start_and_is_reported_with_its_place() {
     let place = Place::new();
     let head = "standard Mine mine 1.0.0\nextends ed-fi 5.2.0\n";
     let broken = place.write("broken.model", format!("{head}resource Bus\n"));
@@ -142,7 +142,7 @@ fn composites(value: &str) -> String {
 }
 
 #[test]
-fn composites_of_ones_own_are_served_beside_the_shipped_ones() {
+fn custom_composites_are_served_beside_the_shipped_ones() {
     let place = Place::new();
     let file = place.write("own.xml", composites("SectionIdentifier")).display().to_string();
     let key = place.key("FullAccess");
@@ -159,7 +159,7 @@ fn composites_of_ones_own_are_served_beside_the_shipped_ones() {
 }
 
 #[test]
-fn composites_that_do_not_fit_end_the_start_with_their_line() {
+fn invalid_composites_prevent_the_start_and_are_reported_with_their_line() {
     let place = Place::new();
     let wrong = place.write("wrong.xml", composites("Pets")).display().to_string();
     let none = place.path("none.xml").display().to_string();

@@ -101,7 +101,7 @@ fn replace(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_restored_store_gives_no_version_again() {
+fn a_restored_store_reuses_no_version() {
     let backup = |place: &Place| _ = place.done(&["backup", place.path("b.db").to_str().unwrap()]);
     let seen = used(Place::new(), backup);
 
@@ -111,7 +111,7 @@ fn a_restored_store_gives_no_version_again() {
 }
 
 #[test]
-fn a_backup_that_is_restored_again_and_again_gives_no_version_again() {
+fn a_backup_restored_repeatedly_reuses_no_version() {
     let backup = |place: &Place| _ = place.done(&["backup", place.path("b.db").to_str().unwrap()]);
     let mut seen = used(Place::new(), backup);
     for _ in 0..3 {
@@ -128,7 +128,7 @@ fn a_backup_that_is_restored_again_and_again_gives_no_version_again() {
 }
 
 #[test]
-fn a_file_that_was_copied_by_other_means_gives_no_version_again() {
+fn a_store_copied_by_other_means_reuses_no_version() {
     let backup = |place: &Place| _ = place.done(&["backup", place.path("b.db").to_str().unwrap()]);
     let copy = |place: &Place| _ = std::fs::copy(database(place), place.path("b.db")).unwrap();
     for how in ["a backup put there by hand", "cp"] {
@@ -142,7 +142,7 @@ fn a_file_that_was_copied_by_other_means_gives_no_version_again() {
 }
 
 #[test]
-fn the_store_before_that_is_taken_back_gives_no_version_again() {
+fn restoring_the_previous_store_reuses_no_version() {
     let backup = |place: &Place| _ = place.done(&["backup", place.path("b.db").to_str().unwrap()]);
     let seen = used(Place::new(), backup);
     let back = seen.place.path("b.db");
@@ -165,7 +165,7 @@ fn the_store_before_that_is_taken_back_gives_no_version_again() {
 }
 
 #[test]
-fn a_store_that_was_overwritten_in_its_place_is_raised_when_it_is_said() {
+fn restore_already_copied_raises_the_version_of_an_overwritten_store() {
     let copy = |place: &Place| _ = std::fs::copy(database(place), place.path("b.db")).unwrap();
     let seen = used(Place::new(), copy);
     // The same file with earlier content, which nothing else reveals.
@@ -180,7 +180,7 @@ fn a_store_that_was_overwritten_in_its_place_is_raised_when_it_is_said() {
 }
 
 #[test]
-fn a_moved_or_merely_restarted_store_goes_on_where_it_was() {
+fn a_moved_or_restarted_store_continues_its_versions() {
     let seen = used(Place::new(), |_| {});
     let server = Server::start(&seen.place);
     let mut client = server.client_of(&seen.key);
@@ -192,7 +192,7 @@ fn a_moved_or_merely_restarted_store_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_database_that_was_put_back_gives_no_version_again() {
+fn a_restored_database_reuses_no_version() {
     for database in Database::on_each_server() {
         // All rows as they were, in new tables, as restoring a dump makes them.
         let copied = |_: &Place| database.copy_to("kept");
@@ -205,7 +205,7 @@ fn a_database_that_was_put_back_gives_no_version_again() {
 }
 
 #[test]
-fn a_database_whose_rows_were_put_back_is_raised_when_it_is_said() {
+fn restore_already_copied_raises_the_version_of_a_database() {
     for database in Database::on_each_server() {
         let seen = used(Place::with_store(&database.url()), |_: &Place| database.copy_to("kept"));
         database.fill_from("kept");
@@ -238,7 +238,7 @@ impl Node {
 }
 
 #[test]
-fn a_node_under_which_the_database_goes_back_gives_no_version_again() {
+fn a_node_whose_database_is_put_back_reuses_no_version() {
     for database in Database::on_each_server() {
         let Node { server, mut client, location, _place } = Node::on(&database);
         database.copy_to("kept");
@@ -259,7 +259,7 @@ fn a_node_under_which_the_database_goes_back_gives_no_version_again() {
 }
 
 #[test]
-fn a_node_that_finds_another_server_when_it_connects_anew_gives_no_version_again() {
+fn a_node_that_reconnects_to_another_server_reuses_no_version() {
     for fact in ["system", "timeline", "database", "table"] {
         for database in Database::on_each_server() {
             let Node { server, mut client, location, _place } = Node::on(&database);
@@ -285,7 +285,7 @@ fn a_node_that_finds_another_server_when_it_connects_anew_gives_no_version_again
 }
 
 #[test]
-fn a_database_that_tells_little_of_itself_is_served_and_a_copy_of_it_is_noticed() {
+fn a_database_without_system_functions_is_served_and_a_copy_is_noticed() {
     for database in Database::on_each_server() {
         // Functions that related databases lack.
         database.within(

@@ -37,7 +37,7 @@ fn key(place: &Place, store: &str) -> (String, String) {
 }
 
 #[test]
-fn servers_of_stores_in_one_folder_are_each_reached_by_their_own_commands() {
+fn commands_reach_the_server_of_their_own_store_in_a_shared_folder() {
     let place = Place::new();
     let long = format!("{}.db", "name".repeat(40));
     let stores = ["homeroom.db", "other.db", &long];
@@ -119,7 +119,7 @@ const OTHERS: &[&str] = &[
 ];
 
 #[test]
-fn every_managing_command_is_refused_by_a_server_that_has_another_store() {
+fn a_server_of_another_store_refuses_every_management_command() {
     let place = Place::new();
     for command in commands(&place, &[]) {
         let words = command.join(" ");
@@ -167,7 +167,7 @@ fn every_managing_command_is_refused_by_a_server_that_has_another_store() {
 }
 
 #[test]
-fn views_are_not_put_into_a_file_that_a_server_has_without_asking_it() {
+fn views_of_a_served_file_are_changed_only_through_its_server() {
     let place = Place::new();
     let server = Server::start(&place);
     let socket = place.data().join("control.sock");
@@ -185,7 +185,7 @@ fn views_are_not_put_into_a_file_that_a_server_has_without_asking_it() {
 }
 
 #[test]
-fn a_stopping_server_leaves_a_socket_that_is_not_its_own() {
+fn a_stopping_server_does_not_remove_a_foreign_socket() {
     let place = Place::new();
     let server = Server::start(&place);
     let socket = place.data().join("control.sock");
@@ -199,7 +199,7 @@ fn a_stopping_server_leaves_a_socket_that_is_not_its_own() {
 }
 
 #[test]
-fn a_file_that_is_no_socket_is_not_replaced_by_one() {
+fn a_file_that_is_not_a_socket_is_not_replaced() {
     let place = Place::new();
     place.done(&["keys", "list"]);
     let letter = place.write("data/control.sock", "Dear all");
@@ -213,7 +213,7 @@ fn a_file_that_is_no_socket_is_not_replaced_by_one() {
 }
 
 #[test]
-fn commands_and_servers_of_different_versions_say_so() {
+fn a_version_mismatch_between_command_and_server_is_reported() {
     let place = Place::new();
     place.done(&["keys", "list"]);
     let socket = place.data().join("control.sock");

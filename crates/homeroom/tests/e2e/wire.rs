@@ -63,7 +63,7 @@ fn a_malformed_request_gets_400_or_nothing_and_the_connection_closes() {
 }
 
 #[test]
-fn two_ways_to_end_a_body_are_refused_and_nothing_is_done() {
+fn a_body_with_two_framings_is_refused_without_effect() {
     let (_place, server, mut client) = served();
     let token = client.token.clone().unwrap();
     let body = student("1", "Smuggled").to_string();
@@ -218,7 +218,7 @@ fn a_document_of_almost_ten_megabytes_is_read() {
 }
 
 #[test]
-fn a_body_that_is_awaited_is_asked_for() {
+fn expect_100_continue_is_answered_before_the_body() {
     let (_place, server, client) = served();
     let body = student("1", "Ada").to_string();
     let headers = [JSON[0], ("expect", "100-continue")];
@@ -234,7 +234,7 @@ fn a_body_that_is_awaited_is_asked_for() {
 }
 
 #[test]
-fn clients_that_vanish_in_the_middle_harm_nobody() {
+fn clients_that_disconnect_midway_do_no_harm() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let server = Server::start_with(&place, &[("HOMEROOM_SERVER__IN_FLIGHT_MAX", "4")]);
@@ -306,7 +306,7 @@ fn requests_sent_at_once_are_answered_in_order() {
 }
 
 #[test]
-fn an_answer_does_not_wait_for_the_request_behind_it() {
+fn a_pipelined_answer_does_not_wait_for_the_next_request() {
     let (_place, server, _client) = served();
     let mut wire = server.wire();
 
@@ -320,7 +320,7 @@ fn an_answer_does_not_wait_for_the_request_behind_it() {
 }
 
 #[test]
-fn a_path_means_the_same_percent_encoded_and_a_slash_stays_a_slash() {
+fn a_percent_encoded_path_is_equivalent_except_for_an_encoded_slash() {
     let (_place, _server, mut client) = served();
     let path = client.post(STUDENTS, &student("1", "Ada")).location();
     let id = path.rsplit('/').next().unwrap();
@@ -352,7 +352,7 @@ fn an_http_1_0_client_is_answered_and_its_connection_closed() {
 }
 
 #[test]
-fn an_unchanged_document_has_no_length_when_only_its_head_is_asked_for() {
+fn a_304_answer_to_head_has_no_content_length() {
     let place = Place::new();
     let key = place.key("FullAccess");
     let server = Server::start(&place);
@@ -369,7 +369,7 @@ fn an_unchanged_document_has_no_length_when_only_its_head_is_asked_for() {
 }
 
 #[test]
-fn of_several_hops_only_the_trusted_one_says_where_the_server_is() {
+fn only_the_trusted_hop_decides_the_servers_address() {
     let place = Place::new();
     let server = Server::start_with(&place, &[("HOMEROOM_SERVER__TRUST_FORWARDED", "true")]);
     let sent = [

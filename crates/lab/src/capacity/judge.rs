@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_errors_too_many_are_undecided_until_chance_is_out_of_the_question() {
+    fn a_small_excess_of_errors_is_undecided_until_it_is_significant() {
         let mut few = trial(20.0, 0.0, 0);
         few.bins[3].not_ok = 6;
         let mut many = trial(20.0, 0.0, 0);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_trial_is_void_where_generator_or_host_may_be_the_cause() {
+    fn a_failed_trial_is_void_if_generator_or_host_may_be_the_cause() {
         let failed = || trial(1_100.0, 0.0, 0);
         let errs = || trial(2.0, 0.0, 1);
         for (trial, expected) in [
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_in_spite_of_a_late_generator_is_a_pass_unless_less_was_sent() {
+    fn a_pass_with_a_late_generator_counts_unless_fewer_requests_were_sent() {
         let passed = || trial(20.0, 0.0, 0);
 
         assert_eq!(said(&Trial { lag_p99_ms: 15.0, ..passed() }).0, TrialVerdict::Passed);
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_came_and_went_is_no_growth() {
+    fn a_temporary_queue_is_not_growth() {
         let mut hump = trial(20.0, 0.0, 0);
         for (place, bin) in hump.bins.iter_mut().enumerate().skip(30).take(60) {
             let ms = 20.0 * (place - 30) as f64;
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_held_against_a_goal_for_people_who_wait() {
+    fn windows_are_judged_against_a_percentile_goal() {
         let constants = Constants::default();
         let goal = Goal::p99(1_200.0);
         let verdict = |windows: &[f64]| {
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn goodput_leaves_out_what_failed_and_what_still_waits() {
+    fn goodput_excludes_failed_and_waiting_requests() {
         let mut trial = trial(20.0, 0.0, 1);
         trial.bins[99].waiting = 400;
 
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_in_which_answers_fall_behind_is_not_kept_however_short_it_is() {
+    fn even_a_short_trial_fails_if_answers_fall_behind() {
         for (rate, speed, ms, seconds, expected) in [
             // After two seconds the queue is 0.2 s long and the mean is 0.1 s.
             (25_600, 23_002, 1, 2, TrialVerdict::Failed),
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_at_the_end_and_a_few_more_under_way_are_no_falling_behind() {
+    fn a_short_stall_at_the_end_is_not_falling_behind() {
         let mut few = trial(20.0, 0.0, 0);
         few.bins.iter_mut().for_each(|bin| bin.due = 1);
         few.bins[75..].iter_mut().for_each(|bin| bin.waiting = 10);

@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_was_found_stable_is_no_higher_than_burst_and_burst_than_failure(
+        fn stable_burst_and_failure_levels_are_always_in_order(
             stable in any_level(), burst in any_level(), failure in any_level(),
         ) {
             let levels = Levels::new(stable, burst, failure);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_below_a_lower_one_is_raised_to_it_and_only_a_least_value() {
+    fn a_level_below_a_lower_one_is_raised_to_it_as_a_lower_bound() {
         let (stable, low) = (found(25_600.0, 25_600.0, None), found(21_333.0, 21_333.0, None));
 
         let levels = Levels::new(stable, low, low);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stable_level_that_was_not_found_gives_way_to_a_window_that_broke_below_it() {
+    fn an_unconfirmed_stable_level_yields_to_a_failure_below_it() {
         let guessed = found(500.0, 500.0, None).at_least(AtLeast::Short);
         let (burst, failure) = (found(400.0, 400.0, Some(430.0)), found(460.0, 430.0, Some(460.0)));
 

@@ -62,7 +62,7 @@ fn typically_right(found: &[Capacity], truth: f64) {
 }
 
 #[test]
-fn a_quiet_server_is_found_out_within_a_twentieth_and_called_clean() {
+fn the_capacity_of_a_quiet_server_is_found_within_5_percent_and_called_clean() {
     let found = all(&World::quiet(400.0));
 
     typically_right(&found, 400.0);
@@ -91,7 +91,7 @@ fn rates_from_twenty_to_thousands_a_second_are_found_in_ten_minutes() {
 }
 
 #[test]
-fn a_noisy_server_is_found_out_within_a_twentieth_in_the_median() {
+fn the_capacity_of_a_noisy_server_is_found_within_5_percent_in_the_median() {
     for rate in [400.0, 1_300.0] {
         let world = World::noisy(rate);
 
@@ -103,7 +103,7 @@ fn a_noisy_server_is_found_out_within_a_twentieth_in_the_median() {
 }
 
 #[test]
-fn what_a_server_does_with_more_than_it_can_does_not_mislead() {
+fn the_overload_behaviour_of_a_server_does_not_bias_the_result() {
     let quiet = World::quiet(400.0);
     for (world, from, to) in [
         (World { full: Full::Queues, ..quiet.clone() }, 395.0, 406.0),
@@ -122,7 +122,7 @@ fn what_a_server_does_with_more_than_it_can_does_not_mislead() {
 }
 
 #[test]
-fn a_server_with_pauses_is_right_or_not_called_clean() {
+fn the_capacity_of_a_server_with_pauses_is_right_or_not_called_clean() {
     let pauses = |every, seconds| World {
         slow: Some((every, (0.999_99, 0.999_99), (seconds, seconds))),
         ..World::quiet(400.0)
@@ -146,7 +146,7 @@ fn a_server_that_shrinks_or_grows_is_called_unsteady() {
 }
 
 #[test]
-fn a_server_that_answers_errors_always_is_called_failing_at_once() {
+fn a_server_that_answers_only_errors_is_called_failing_at_once() {
     for one in some(&World { errors: 1.0, ..World::quiet(400.0) }) {
         assert_eq!(one.verdict, Verdict::TargetFailing);
         assert!(one.seconds < 60.0 && !one.levels.stable().found);
@@ -155,7 +155,7 @@ fn a_server_that_answers_errors_always_is_called_failing_at_once() {
 }
 
 #[test]
-fn a_server_with_a_few_errors_whatever_the_load_is_never_called_clean() {
+fn a_server_with_a_few_errors_at_any_load_is_never_called_clean() {
     let found = some(&World { errors: 0.01, ..World::quiet(400.0) });
 
     assert!(found.iter().all(|one| one.verdict != Verdict::Clean));
@@ -164,7 +164,7 @@ fn a_server_with_a_few_errors_whatever_the_load_is_never_called_clean() {
 }
 
 #[test]
-fn a_generator_that_can_do_little_more_gives_at_least_half_of_what_it_can() {
+fn a_limited_generator_gives_half_its_own_rate_as_a_lower_bound() {
     for one in some(&World { generator: 500.0, ..World::quiet(400.0) }) {
         assert_eq!(one.verdict, Verdict::GeneratorLimited);
         assert!(
@@ -174,7 +174,7 @@ fn a_generator_that_can_do_little_more_gives_at_least_half_of_what_it_can() {
 }
 
 #[test]
-fn a_generator_that_was_never_checked_voids_the_trials_it_is_late_in() {
+fn a_late_unchecked_generator_is_reported_as_the_limit() {
     let world = World { generator: 300.0, ..World::quiet(400.0) };
     for seed in 0..seeds() {
         let mut driver = Simulated::new(world.clone(), seed);
@@ -192,7 +192,7 @@ fn a_generator_that_was_never_checked_voids_the_trials_it_is_late_in() {
 }
 
 #[test]
-fn a_host_that_takes_time_away_is_named() {
+fn a_host_that_steals_time_is_reported() {
     let found = some(&World { steal: (0.2, 0.0), ..World::quiet(400.0) });
 
     for one in &found {
@@ -204,7 +204,7 @@ fn a_host_that_takes_time_away_is_named() {
 }
 
 #[test]
-fn a_rate_that_was_asked_for_at_most_is_the_limit_of_the_search() {
+fn the_requested_maximum_rate_limits_the_search() {
     let constants = Constants { rate_max: Some(120.0), ..Constants::default() };
 
     let found = searched(&World::quiet(400.0), 1, &constants);
@@ -217,7 +217,7 @@ fn a_rate_that_was_asked_for_at_most_is_the_limit_of_the_search() {
 }
 
 #[test]
-fn a_short_budget_is_kept_and_says_so_where_it_is_too_short() {
+fn a_time_budget_is_kept_and_reported_if_it_is_too_short() {
     let constants = Constants::default().within(260.0);
 
     let found = searched(&World::quiet(400.0), 1, &constants);
@@ -228,7 +228,7 @@ fn a_short_budget_is_kept_and_says_so_where_it_is_too_short() {
 }
 
 #[test]
-fn another_goal_finds_another_level() {
+fn a_different_goal_finds_a_different_level() {
     let mut constants = Constants::default();
     constants.goals.stable = Goal::p99(60.0);
 
@@ -257,7 +257,7 @@ fn the_same_trials_give_the_same_file_and_it_can_be_read_back() {
 }
 
 #[test]
-fn a_search_that_is_told_to_stop_says_what_it_knows() {
+fn a_stopped_search_reports_its_findings() {
     let whole = searched(&World::quiet(400.0), 1, &Constants::default());
     let most = u32::try_from(whole.trials.len()).unwrap();
 
@@ -280,7 +280,7 @@ fn a_search_that_is_told_to_stop_says_what_it_knows() {
 }
 
 #[test]
-fn what_is_kept_for_later_stands_in_the_constants() {
+fn the_constants_decide_how_much_time_is_reserved() {
     let of = |constants: Constants| (constants.budget_s, constants.reserve_share);
 
     assert_eq!(of(Constants::default()), (600.0, 1.0));
@@ -300,7 +300,7 @@ fn what_is_kept_for_later_stands_in_the_constants() {
 }
 
 #[test]
-fn a_drain_that_takes_longer_is_planned_for() {
+fn a_longer_drain_is_planned_for() {
     let long = Constants { drain_s: 60.0, ..Constants::default() };
     let mut driver = Simulated::new(World::quiet(400.0), 1);
     let ceiling = Ceiling { rate: None, seconds: 0.0 };

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_what_is_wrong_where_and_what_is_known() {
+    fn an_error_names_the_fault_its_position_and_the_known_names() {
         assert!(
             error("p97 > 1ms")
                 .starts_with("`p97 > 1ms`, at character 1: `p97` is not a known figure")
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_read_or_refused_at_one_of_its_characters() {
+    fn any_text_is_parsed_or_refused_at_one_of_its_characters() {
         let pieces = [
             "p99", "mean", " ", ">", ">=", "<", "100", "0.1", ".", "ms", "%", "/s", "µ", "é",
             "\u{a0}",
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_that_is_named_can_be_asked_for() {
+    fn every_listed_figure_can_be_used_in_a_goal() {
         for name in known() {
             assert!(parse(&format!("{name} > 0")).is_ok(), "{name}");
         }

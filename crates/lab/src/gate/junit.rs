@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_case_a_goal_and_a_failure_where_it_failed() {
+    fn each_goal_is_a_test_case_and_a_missed_goal_a_failure() {
         assert_eq!(
             file("day-to-day"),
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_board_shows_where_the_run_is_and_the_newest_figures() {
+    fn a_board_shows_the_progress_and_the_latest_figures() {
         let mut board = board();
         for at in 0..=60 {
             board.take(&second(at, if at == 60 { 90 } else { 100 }, 2.5));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_board_has_the_same_number_of_lines_and_keeps_to_its_width() {
+    fn a_board_has_a_constant_number_of_lines_within_its_width() {
         let mut board = board();
         let empty = board.lines(40).len();
         for at in 0..600 {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_rises_from_nothing_to_the_greatest() {
+    fn a_sparkline_spans_zero_to_the_maximum() {
         assert_eq!(drawn(&[0.0, 1.0, 4.0, 8.0, f64::NAN]), " ▁▄█ ");
         assert_eq!(drawn(&[0.0, 0.0]), "");
     }

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_name_stays_text_in_markdown() {
+    fn a_hostile_name_is_plain_text_in_markdown() {
         let table = hostile();
 
         let written = table.markdown();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_name_stays_text_in_a_spreadsheet() {
+    fn a_hostile_name_is_plain_text_in_a_spreadsheet() {
         let table = hostile();
 
         let written = table.csv();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_begins_a_formula_whatever_stands_before_the_sign() {
+    fn no_text_starts_a_formula_whatever_precedes_the_sign() {
         for text in ["=1", " =1", "\"=1", "'=1", "\u{a0}+1", "\t1", "\r\n@a", "＝1", "\u{200b}-1"]
         {
             assert_eq!(no_formula(text.into()), format!("'{text}"), "{text:?}");
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_says_which_cells_are_headings() {
+    fn a_table_marks_its_heading_cells() {
         let mut page = Markup::default();
 
         hostile().html(&mut page);

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_has_three_digits_that_count() {
+    fn a_figure_has_three_significant_digits() {
         for (value, text) in [
             (0.0, "0"),
             (0.1234, "0.123"),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_none_or_all_only_when_it_is() {
+    fn a_share_is_shown_as_0_or_100_percent_only_if_exact() {
         for (value, text) in [
             (0.0, "0 %"),
             (0.000_001, "< 0.01 %"),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_the_unit_that_fits() {
+    fn times_are_shown_in_a_fitting_unit() {
         assert_eq!(time_ms(0.1234), "0.123 ms");
         assert_eq!(time_ms(999.6), "1 s");
         assert_eq!(time_ms(1_906.0), "1.91 s");
@@ -187,13 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_from_outside_steers_nothing() {
+    fn control_characters_of_a_foreign_name_are_replaced() {
         assert_eq!(name("a\u{1b}[2Jb\nc\u{202e}d"), "a\u{fffd}[2Jb c\u{fffd}d");
         assert_eq!(name(&"x".repeat(500)).chars().count(), NAME_CHARS_MAX);
     }
 
     #[test]
-    fn a_program_reads_plain_figures() {
+    fn machine_readable_figures_have_no_separators() {
         assert_eq!(plain(1_234.5), "1234.5");
         assert_eq!(plain(0.1 + 0.2), "0.3");
         assert_eq!(plain(-0.000_000_1), "0");

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_a_ratio_holds_the_planted_one_also_of_few_values() {
+    fn the_interval_of_a_ratio_covers_the_true_ratio_even_for_few_values() {
         for count in [5, 30] {
             let held = (0u64..300)
                 .filter(|seed| {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_see_a_small_effect_that_a_common_drift_hides_from_single_values() {
+    fn paired_values_show_a_small_effect_that_a_common_drift_would_hide() {
         let mut rng = fastrand::Rng::with_seed(3);
         let pairs: Vec<(f64, f64)> = (0..8)
             .map(|place| {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_pairs_holds_the_planted_ratio() {
+    fn the_interval_of_paired_values_covers_the_true_ratio() {
         let held = (0u64..300)
             .filter(|seed| {
                 let mut rng = fastrand::Rng::with_seed(*seed * 1_000_003);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_interval_and_a_difference_is_one() {
+    fn the_same_seed_gives_the_same_interval_around_the_difference() {
         let (a, b) = ([1.0, 2.0, 3.0, 2.5], [2.0, 3.5, 4.0, 3.0]);
 
         assert_eq!(difference(&a, &b, HOW), difference(&a, &b, HOW));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_is_refused() {
+    fn values_that_cannot_be_compared_are_refused() {
         assert_eq!(ratio(&[0.0, 0.0], &[1.0, 2.0], HOW), None);
         assert_eq!(ratio(&[1.0], &[1.0, 2.0], HOW), None);
         assert_eq!(paired_ratio(&[(1.0, 1.0), (0.0, 1.0)], HOW), None);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_of_students_t_is_undone_by_its_distribution() {
+    fn students_t_distribution_inverts_its_quantile() {
         for df in [1.0, 2.0, 7.0, 40.0, 1_000.0] {
             for p in [0.001, 0.1, 0.5, 0.9, 0.999] {
                 assert!((student_t_cdf(student_t_quantile(p, df), df) - p).abs() < 1e-9);

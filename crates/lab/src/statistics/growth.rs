@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slope_is_planted_and_an_outlier_does_not_move_it() {
+    fn the_true_slope_is_found_despite_an_outlier() {
         let mut series: Vec<f64> = (0..20).map(|at| 3.0 + 0.5 * f64::from(at)).collect();
         series[7] = 1_000.0;
 
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_test_counts_pairs_as_by_hand() {
+    fn the_test_statistic_equals_a_count_by_hand() {
         // Among the pairs of 1 3 2 4, five rise and one falls; the variance is 4 x 3 x 13 / 18.
         let found = mann_kendall(&[1.0, 3.0, 2.0, 4.0]);
 
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_lessen_the_variance() {
+    fn ties_reduce_the_variance() {
         // Among the pairs of 1 1 2 2, four rise; the variance is (156 - 2 x 18) / 18.
         let found = mann_kendall(&[1.0, 1.0, 2.0, 2.0]);
 
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_trend_a_rise_is_reported_as_often_as_its_level_says() {
+    fn without_a_trend_a_rise_is_reported_at_the_significance_level() {
         let reported = (0..1_000)
             .filter(|seed| {
                 let mut rng = fastrand::Rng::with_seed(*seed);

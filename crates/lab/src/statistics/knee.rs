@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_straight_line_and_a_few_points_have_none() {
+    fn a_straight_line_and_a_few_points_have_no_knee() {
         let line: Vec<(f64, f64)> = (0..20).map(|x| (f64::from(x), 3.0 * f64::from(x))).collect();
 
         assert_eq!(knee(&line), None);

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_holds_the_mean_as_often_as_it_says_also_of_dependent_values() {
+    fn the_interval_covers_the_mean_at_its_level_even_for_dependent_values() {
         let independent = held(0.0, 10);
         let dependent = held(0.8, 10);
 

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_of_too_few_is_refused() {
+    fn a_quantile_with_too_few_values_beyond_it_is_refused() {
         assert_eq!(quantile_ranks(4_999, 0.999, 0.95), None);
         assert!(quantile_ranks(5_000, 0.999, 0.95).is_some());
         assert_eq!(quantile_ranks(499, 0.99, 0.95), None);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_holds_the_quantile_at_least_as_often_as_it_says() {
+    fn the_interval_covers_the_quantile_at_least_at_its_level() {
         for quantile in [0.5, 0.9, 0.99] {
             let truth = -(1.0f64 - quantile).ln();
             let held = (0..400)
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn recorded_times_give_what_the_values_give() {
+    fn a_histogram_gives_the_same_interval_as_its_values() {
         let mut times = homeroom_load::record::times();
         let mut values = vec![];
         let mut rng = fastrand::Rng::with_seed(7);

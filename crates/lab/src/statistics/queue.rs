@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_gap_is_nothing_where_the_law_holds_and_a_share_elsewhere() {
+    fn the_gap_to_littles_law_is_zero_if_it_holds_and_a_share_otherwise() {
         assert!(littles_gap(20.0, 400.0, 0.05).abs() < 1e-12);
         assert!((littles_gap(10.0, 400.0, 0.05) - 0.5).abs() < 1e-12);
         assert!((littles_gap(40.0, 400.0, 0.05) - 0.5).abs() < 1e-12);

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_band_holds_the_truth_nearly_as_often_as_it_says_and_ends_at_twice_the_data() {
+    fn the_band_covers_the_truth_near_its_level_and_ends_at_twice_the_data() {
         let mut held = 0;
         for seed in 0..60 {
             let mut rng = fastrand::Rng::with_seed(seed);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_never_did_one_at_a_time_gives_no_empty_forecast() {
+    fn data_below_one_concurrent_request_give_no_forecast() {
         let points: Vec<(f64, f64)> =
             (1..=8).map(|n| f64::from(n) * 0.05).map(|n| (n, 900.0 * n)).collect();
 

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_series_is_seldom_said_to_be_unsettled_and_loses_little() {
+    fn a_steady_series_is_rarely_called_unsettled_and_loses_little() {
         let mut unsettled = 0;
         let mut lost = 0;
         for seed in 0..200 {

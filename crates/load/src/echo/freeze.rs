@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// When the echo is frozen.
+/// The time during which the echo is frozen.
 #[derive(Debug, Clone, Copy)]
 pub struct Freezer {
     at: Duration,
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_moves_from_its_moment_on_until_it_is_over() {
+    fn a_frozen_server_thaws_at_the_end_of_the_freeze() {
         let freezer = Freezer::new(Duration::from_secs(4), Duration::from_secs(2));
         let first = Instant::now();
         let after = |ms: u64| freezer.thaw(Some(first), first + Duration::from_millis(ms));

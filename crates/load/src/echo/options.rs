@@ -1,4 +1,4 @@
-//! What an echo does besides answering.
+//! The options of an echo server.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use rustls::ServerConfig;
 
 use super::queue::PlantedCapacity;
 
-/// What the echo does besides answering.
+/// The options of an echo server.
 #[derive(Debug, Clone)]
 pub struct EchoOptions {
     /// The address to listen on; port 0 takes any free port.

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn below_its_capacity_everything_is_served_at_once() {
+    fn requests_below_capacity_are_served_at_once() {
         let (served, longest, shed) = minute(capacity(400.0, 2, 0.0, 2.0), 390);
 
         assert_eq!(shed, 0);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn above_it_the_queue_fills_and_the_rest_is_shed() {
+    fn requests_above_capacity_fill_the_queue_and_the_rest_is_shed() {
         for spread in [0.0, 0.5] {
             let (served, longest, shed) = minute(capacity(400.0, 2, spread, 2.0), 600);
 
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn unequal_times_have_the_same_mean() {
+    fn variable_service_times_keep_the_mean() {
         let mut random = fastrand::Rng::with_seed(1);
         let sum: f64 = (0..200_000).map(|_| unit_log_normal(0.7, &mut random)).sum();
 

@@ -30,7 +30,7 @@ fn statuses(answers: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_was_posted_is_answered_and_counted() {
+fn a_posted_body_is_echoed_and_counted() {
     let echo = Echo::start(EchoOptions { by_millisecond: true, ..EchoOptions::plain() }).unwrap();
 
     let answers = exchange(&echo, &posts(2));
@@ -49,7 +49,7 @@ fn what_was_posted_is_answered_and_counted() {
 }
 
 #[test]
-fn a_fixed_body_is_as_long_as_was_asked() {
+fn a_fixed_body_has_the_requested_length() {
     let echo = Echo::start(EchoOptions { body_bytes: Some(1024), ..EchoOptions::plain() }).unwrap();
 
     let answers = exchange(&echo, &post("hello", true));
@@ -69,7 +69,7 @@ fn the_share_of_errors_is_exact() {
 }
 
 #[test]
-fn beyond_its_capacity_it_sheds_and_says_when_to_come_again() {
+fn requests_beyond_capacity_are_shed_with_retry_after() {
     let capacity =
         PlantedCapacity { rate: 1.0, workers: 1, spread: 0.0, queue: Duration::ZERO, seed: 1 };
     let echo =

@@ -1,4 +1,4 @@
-//! Measures how late this machine ends a sleep.
+//! Measures how late this machine wakes from a sleep.
 
 /// The most by which a sleep is cut short, in nanoseconds.
 const MOST: f64 = 100_000.0;
@@ -23,7 +23,7 @@ impl Alarm {
         self.lead as u64
     }
 
-    /// Takes in that a sleep ended `late` nanoseconds after the moment that was asked for.
+    /// Records that a sleep ended `late` nanoseconds after the requested moment.
     pub fn rang(&mut self, late: u64) {
         // Steps in this proportion settle at a lead that makes the share `EARLY` of wakes early.
         let step = if late as f64 > self.lead { EARLY } else { EARLY - 1.0 };
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lead_settles_where_most_wakes_are_early() {
+    fn the_lead_converges_so_that_most_wakes_are_early() {
         let mut random = fastrand::Rng::with_seed(3);
         let mut alarm = Alarm::default();
         for _ in 0..20_000 {
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_is_very_late_is_not_waited_for_in_a_spin() {
+    fn the_lead_is_limited_on_a_very_late_machine() {
         let mut alarm = Alarm::default();
         for _ in 0..10_000 {
             alarm.rang(5_000_000);

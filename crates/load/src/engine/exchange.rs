@@ -1,4 +1,4 @@
-//! What a connection needs besides a request, and what becomes of it.
+//! The parts that the requests of a connection share, and the progress of an answer.
 
 use crate::outcome::Outcome;
 

@@ -355,14 +355,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_on_the_way_is_passed_over() {
+    fn informational_answers_are_skipped() {
         let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
         assert_eq!(whole("POST", text), (200, false, "ok".into()));
     }
 
     #[test]
-    fn what_is_no_answer_is_garbled() {
+    fn an_invalid_answer_is_garbled() {
         for text in [
             "SSH-2.0-OpenSSH\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: five\r\n\r\n",
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_without_end_is_refused() {
+    fn an_endless_head_is_refused() {
         let mut reader = Reader::default();
         reader.begin("GET", false);
         _ = reader.feed(b"HTTP/1.1 200 OK\r\n");

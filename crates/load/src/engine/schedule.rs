@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn random_arrivals_are_exactly_as_many_in_order_and_as_scattered_as_a_poisson_process() {
+    fn random_arrivals_have_the_exact_count_and_the_spread_of_a_poisson_process() {
         let due = all(&[rate(1000.0, 1000.0, 100)], Arrivals::Poisson);
 
         assert_eq!(due.len(), 100_000);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_share_what_one_would_send() {
+    fn threads_together_send_the_schedule_of_one() {
         for arrivals in [Arrivals::Even, Arrivals::Poisson] {
             let stages = [rate(10.0, 500.0, 3), rate(500.0, 500.0, 2)];
             let whole = all(&stages, arrivals);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_count_each_request_once() {
+    fn counts_by_second_include_each_request_once() {
         let stages = [rate(10.0, 10.0, 2), rate(30.0, 30.0, 1)];
         let mut seconds = Schedule::by_second(&stages, Arrivals::Even, 1);
 

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_addresses_those_are_used_at_which_something_listens() {
+    fn only_addresses_where_something_listens_are_used() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let alive = listener.local_addr().unwrap();
         let dead = [2, 3].map(|last| SocketAddr::from(([127, 0, 0, last], alive.port())));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_go_out_from_addresses_of_the_targets_kind() {
+    fn local_addresses_have_the_family_of_the_target() {
         let four: SocketAddr = "192.0.2.1:80".parse().unwrap();
         let six: SocketAddr = "[2001:db8::1]:80".parse().unwrap();
         let own = ["127.0.0.1", "127.0.0.2"].map(|text| text.parse::<IpAddr>().unwrap());
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_to_the_loopback_take_further_addresses_when_ports_run_out() {
+    fn loopback_connections_use_further_addresses_when_ports_run_out() {
         let local = "127.0.0.1:80".parse().unwrap();
         let far = "192.0.2.1:80".parse().unwrap();
 

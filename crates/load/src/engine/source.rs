@@ -1,4 +1,5 @@
-//! Where requests come from and answers go: a scenario, or a stand-in in tests.
+//! The interface through which the engine gets requests and returns answers. A scenario implements
+//! it, or a stand-in in tests.
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ pub trait Source: Send {
     /// Fills in this client's next request, which is empty, and returns the number of its step.
     fn next(&mut self, client: &mut Self::Client, request: &mut Request) -> usize;
 
-    /// Takes in how the client's last request ended.
+    /// Processes the result of the client's last request.
     fn answered(&mut self, client: &mut Self::Client, step: usize, answer: &Answer<'_>)
     -> Reaction;
 }

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_of_a_server_is_refused() {
+    fn an_invalid_target_url_is_refused() {
         for url in ["", "localhost:8080", "ftp://x", "http://a:b@c", "http://x/?q", "http://x/#f"] {
             assert!(Target::parse(url).is_err(), "{url}");
         }

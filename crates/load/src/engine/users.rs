@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_adds_or_takes_one_after_the_other() {
+    fn a_ramp_adds_or_removes_clients_one_at_a_time() {
         let up = Stage { load: Load::Users { from: 0, to: 4 }, duration: Duration::from_secs(4) };
         let down = Stage { load: Load::Users { from: 4, to: 2 }, duration: Duration::from_secs(4) };
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_comes_before_the_time() {
+    fn no_client_starts_before_its_time() {
         let mut coming = Coming::new(&[Stage::users(1, Duration::from_secs(1))], 0, 1);
         let mut thinking = Thinking::default();
         thinking.push(10, 3);

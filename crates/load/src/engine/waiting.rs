@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn they_leave_in_the_order_in_which_they_came() {
+    fn waiting_connections_leave_in_order_of_arrival() {
         let mut waiting = Waiting::default();
         for slot in [3, 1, 4, 0, 5] {
             waiting.push(slot);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_is_not_there_cannot_be_taken_out() {
+    fn a_connection_that_does_not_wait_cannot_be_removed() {
         let mut waiting = Waiting::default();
         waiting.push(2);
 

@@ -256,7 +256,7 @@ process_resident_memory_bytes 1e9
     }
 
     #[test]
-    fn a_machines_exporter_tells_processor_memory_and_network() {
+    fn a_machine_exporter_gives_processor_memory_and_network_figures() {
         let before = NODE.replace("10.5", "9.5").replace("1048576", "0");
 
         let now = read(NODE, &[]);
@@ -269,7 +269,7 @@ process_resident_memory_bytes 1e9
     }
 
     #[test]
-    fn a_process_tells_of_itself_unless_it_is_the_exporter_of_another() {
+    fn process_figures_of_an_exporter_for_another_process_are_ignored() {
         let own = "process_cpu_seconds_total 5\nprocess_resident_memory_bytes 1048576\n";
         let postgres = format!(
             "{own}pg_up 1\npg_stat_activity_count{{datname=\"x\"}} 3\n\
@@ -282,7 +282,7 @@ process_resident_memory_bytes 1e9
     }
 
     #[test]
-    fn any_metric_can_be_asked_for_by_name_and_labels() {
+    fn any_metric_can_be_selected_by_name_and_labels() {
         let text = "a{x=\"1\",y=\"q\\\"}\\n\"} 3 1700000000000\na{x=\"2\"} 4\nb_total 8\n";
         let found = values(text, &["a", "a{x=\"2\"}", "b_total", "c"]);
 
@@ -293,7 +293,7 @@ process_resident_memory_bytes 1e9
     }
 
     #[test]
-    fn a_counter_that_began_anew_has_no_rate() {
+    fn a_counter_that_was_reset_has_no_rate() {
         let reading = |count: u32| read(&format!("x_total {count}"), &["x_total".into()]);
 
         assert_eq!(reading(3).values(Some((&reading(5), 1.0))), []);
@@ -302,7 +302,7 @@ process_resident_memory_bytes 1e9
 
     proptest! {
         #[test]
-        fn any_text_is_read(text in "([a-z_]{0,8}[{}\"=\\\\,# 0-9\\n]{0,6}){0,12}|\\PC{0,60}") {
+        fn any_text_can_be_read_as_metrics(text in "([a-z_]{0,8}[{}\"=\\\\,# 0-9\\n]{0,6}){0,12}|\\PC{0,60}") {
             let reading = read(&text, &["a".into(), "a{".into(), text.clone()]);
 
             prop_assert!(reading.values(None).iter().all(|(_, value)| value.is_finite()));

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_read_whatever_its_name() {
+    fn a_process_with_any_name_can_be_parsed() {
         let rest = "S 7 8 8 0 -1 4194304 99 0 0 0 310 45 0 0 20 0 9 0 3815738 3133440 413";
 
         for name in ["cat", "a b", "x) R 1 (", ":-)"] {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_a_processs_own_and_what_others_may_have() {
+    fn memory_of_a_process_is_split_into_private_and_shared() {
         let text = "Name:\tx\nVmRSS:\t  900 kB\nRssAnon:\t     500 kB\nRssFile:\t     300 kB\n\
                     RssShmem:\t     100 kB\nThreads:\t12\nvoluntary_ctxt_switches:\t40\n\
                     nonvoluntary_ctxt_switches:\t2\n";
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn processor_time_is_split_into_idle_and_stolen() {
+    fn processor_time_includes_idle_and_stolen_time() {
         let text = "cpu  400 95 61 1763 89 1 7 24 3 0\ncpu0 1 1 1 1\n";
 
         let wanted = Cpu { total: 2440, idle: 1852, steal: 24 };
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loopback_is_no_way_out() {
+    fn loopback_traffic_is_counted_separately() {
         let text = "Inter-|   Receive                |  Transmit\n face |bytes    packets|bytes\n    \
                     lo: 100 1 0 0 0 0 0 0 100 1 0 0 0 0 0 0\n  eth0: 20 1 0 0 0 0 0 0 30 1 0 0 0 0 0 \
                     0\n  eth1:5 1 0 0 0 0 0 0 7 1 0 0 0 0 0 0\n";
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_tells_its_load_memory_and_processors() {
+    fn load_memory_and_processor_count_of_a_machine_are_read() {
         let memory_text = "MemTotal: 24684092 kB\nMemFree: 1 kB\nMemAvailable: 23433008 kB\n";
         let cpus =
             "processor\t: 0\nmodel name\t: Some CPU @ 3 GHz\n\nprocessor\t: 1\nmodel name\t: x\n";

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_processes_used_is_summed_over_those_that_came_and_went() {
+    fn usage_includes_processes_that_started_or_ended_meanwhile() {
         let before = usage(&[(1, [100, 0, 0, 10]), (2, [900, 0, 0, 0])]);
         let now = usage(&[(1, [150, 0, 4 * 1024 * 1024, 30]), (3, [50, 0, 0, 0])]);
 
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_found_with_its_children_and_this_one_is_not() {
+    fn a_program_is_found_with_its_children_but_never_this_process() {
         let mut child = Command::new("sh").args(["-c", "sleep 30 & wait"]).spawn().unwrap();
         let mut table = Processes::default();
         let pattern = What::Named("sh -c sleep 30 & wait".into());

@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stage_has_the_mean_of_what_was_seen_within_it() {
+    fn a_stage_has_the_mean_of_the_samples_within_it() {
         let points = [(0.0, 9.0), (1.0, 2.0), (2.0, 4.0), (3.0, 90.0)];
 
         assert_eq!(mean(&points, 0.0, 2.0), Some(3.0));
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_looked_at_without_what_is_not_there_being_a_failure() {
+    fn a_watch_on_something_missing_does_not_fail_the_run() {
         let watches = [
             "nobody=no such program anywhere",
             "own=1",

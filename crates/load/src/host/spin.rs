@@ -38,13 +38,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_work_is_the_same_every_time_and_more_rounds_are_other_work() {
+    fn the_work_is_deterministic_and_depends_on_the_rounds() {
         assert_eq!(work(1_000), work(1_000));
         assert_ne!(work(1_000), work(1_001));
     }
 
     #[test]
-    fn a_score_is_more_than_nothing() {
+    fn a_score_is_positive() {
         assert!(spin() > 0.0);
     }
 }

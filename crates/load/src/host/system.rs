@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn between_two_moments_lie_shares_and_rates() {
+    fn shares_and_rates_are_computed_between_two_samples() {
         let (before, now) = (counts(1_000, 500, 10, 0), counts(1_400, 700, 30, 2 * 1024 * 1024));
 
         let values = now.values(&before, 2.0);

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_watched_is_a_process_a_program_or_an_exporter() {
+    fn a_watch_names_a_process_a_program_or_an_exporter() {
         for (text, name, what) in [
             ("web=1234", "web", What::Process(1234)),
             ("database=postgres", "database", What::Named("postgres".into())),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_watched_is_told() {
+    fn an_invalid_watch_is_refused() {
         for (text, told) in [
             ("postgres", "has no name"),
             ("=postgres", "is not a valid name"),

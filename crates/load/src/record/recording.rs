@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_counts_for_the_rate_of_the_stage_in_which_it_came() {
+    fn an_answer_counts_in_the_stage_in_which_it_arrived() {
         let second = 1_000_000_000;
         let mut recording = Recording::new(vec![second, 2 * second], 1, false);
         let mut seen = Second::new(0);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_left_has_no_service_time() {
+    fn a_request_that_was_not_sent_has_no_service_time() {
         let mut recording = Recording::new(vec![1_000_000_000], 1, false);
         let mut second = Second::new(0);
         let failed = ended(0, 5_000_000, false);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interruption_ends_the_stage_and_what_it_cuts_off_is_no_failure() {
+    fn an_interruption_ends_the_stage_and_its_open_requests_are_not_failures() {
         let mut recording = Recording::new(vec![1_000_000_000, 2_000_000_000], 1, false);
         let mut second = Second::new(0);
 
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_tell_who_waited_at_their_end() {
+    fn bins_count_the_requests_waiting_at_their_end() {
         let mut recording = Recording::new(vec![1_000_000_000], 1, true);
         let mut second = Second::new(0);
         let ms = 1_000_000;

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_histogram_survives_its_file_form() {
+    fn a_histogram_survives_a_round_trip() {
         let mut found = times();
         for value in [1, 20, 300, 4_000, 50_000, 600_000_000] {
             found.record(value).unwrap();

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_written_in_utc() {
+    fn a_timestamp_is_written_in_utc() {
         let mut out = vec![];
 
         write_moment(&mut out, UNIX_EPOCH + Duration::from_millis(1_795_305_599_042));

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_follow_the_weights_of_those_that_can_be_chosen() {
+    fn shares_follow_the_weights_of_the_available_choices() {
         let mut choice = Choice::new(&[1.0, 2.0, 0.0, 3.0, 4.0]);
         (0..5).for_each(|at| choice.set(at, true));
         let near = |found: Vec<f64>, wanted: [f64; 5]| {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_can_be_chosen_nothing_is() {
+    fn no_choice_is_made_if_none_is_available() {
         let mut choice = Choice::new(&[1.0, 1e-30]);
         assert_eq!(choice.draw(&mut fastrand::Rng::with_seed(1)), None);
 
@@ -116,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_drawn_can_be_chosen(
+        fn every_choice_is_an_available_one(
             weights in prop::collection::vec(0.0..10.0_f64, 1..70),
             switches in prop::collection::vec((0..70_usize, any::<bool>()), 0..200),
             seed: u64,

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_no_json_nothing_is_found() {
+    fn nothing_is_found_in_invalid_json() {
         for json in ["", "{", r#"{"a" 1}"#, "<html>", r#"{"b": }"#] {
             assert_eq!(found(json, "/a"), None, "{json}");
         }
@@ -197,7 +197,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_found_is_what_a_whole_reading_finds(
+        fn the_streaming_search_agrees_with_a_full_parse(
             json in json(),
             path in prop::collection::vec("[a-c0-2]{0,2}|~0|~1", 0..4),
         ) {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_that_is_full_forgets_at_random() {
+    fn a_full_pool_evicts_at_random() {
         let mut random = fastrand::Rng::with_seed(1);
         let mut pool = Pool::new(1, vec![]);
 
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_of_large_values_has_fewer() {
+    fn a_pool_of_large_values_holds_fewer_entries() {
         let mut random = fastrand::Rng::with_seed(1);
         let mut pool = Pool::new(1, vec![]);
         let text = "x".repeat(BYTES_MAX / 4);
@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_taken_was_put_and_leaves(puts in prop::collection::vec("[a-z]{0,5}", 0..50), seed: u64) {
+        fn a_taken_entry_was_put_before_and_leaves_the_pool(puts in prop::collection::vec("[a-z]{0,5}", 0..50), seed: u64) {
             let mut random = fastrand::Rng::with_seed(seed);
             let mut pool = Pool::new(3, vec![]);
             for text in &puts {

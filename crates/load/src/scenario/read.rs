@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_the_form_is_told_with_its_line() {
+    fn a_syntax_error_is_reported_with_its_line() {
         for (text, told) in [
             ("name = \"x\"\nsteps = 3\n", "line 2: invalid type: integer `3`"),
             ("name = \"x\"\n\nstep = []\n", "line 3: unknown field `step`"),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_step_is_told_with_its_line_number_and_name() {
+    fn an_invalid_step_is_reported_with_its_line_number_and_name() {
         let text = "name = 'x'\n\n[[steps]]\nname = 'a'\npath = '/'\n\n[[steps]]\nname = 'b'\npath = \
                     '/x'\ncheck = ['status']\n";
 

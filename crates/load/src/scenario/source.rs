@@ -200,7 +200,7 @@ fn own_pool(facts: &PoolFacts, program: &Program, share: ThreadShare) -> Pool {
     Pool::new(program.pools.len(), own.cloned().collect())
 }
 
-/// Removes the prefix that the engine adds to each path, if a whole path has it already.
+/// Removes the prefix that the engine adds to each path from a whole path that already has it.
 fn cut_prefix(path: &mut Vec<u8>, prefix: &str) {
     let rest = path.strip_prefix(prefix.as_bytes());
     if let Some(rest) = rest.filter(|rest| matches!(rest.first(), None | Some(b'/' | b'?'))) {

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn right_is_a_status_a_class_or_any_of_a_list() {
+    fn the_expected_status_is_a_status_a_class_or_a_list() {
         let any = Expect::Any(vec![Expect::Status(200), class("404"), class("5xx")]);
         for (expect, right, wrong) in [
             (None, &[200, 204, 399][..], &[199, 400, 500][..]),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_status_is_refused() {
+    fn an_invalid_status_is_refused() {
         for expect in [
             Expect::Status(99),
             Expect::Status(600),

@@ -223,14 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_refused() {
+    fn an_invalid_source_of_a_value_is_refused() {
         for text in ["id", "header:", "header:a b", "json:id", "xml:/a", ""] {
             assert!(Take::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn a_check_holds_or_does_not() {
+    fn a_check_passes_or_fails() {
         for (text, holds) in [
             ("json:/id", true),
             ("json:/none", false),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_check_is_refused() {
+    fn an_invalid_check_is_refused() {
         for text in ["body == x", "status == 200", "json:id", "body contains", ""] {
             assert!(Check::parse(text, |_| None).is_err(), "{text}");
         }

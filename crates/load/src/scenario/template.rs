@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn names_become_values() {
+    fn names_in_a_template_are_replaced_by_values() {
         for (text, shown) in [
             ("", ""),
             ("plain $ text {}", "plain $ text {}"),
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told() {
+    fn an_invalid_template_is_reported() {
         for (text, told) in [
             ("${scool}", "unknown variable `scool`"),
             ("a ${id", "`${id` has no `}`"),
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_in_a_path_stays_one_value() {
+    fn a_value_in_a_path_is_escaped() {
         let odd = "a b/c?d=e&f\r\nX: y%20é";
 
         let shown = filled("/x/${id}?q=${id}", Context::Path, odd);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_the_path_keeps_its_query_and_loses_its_origin() {
+    fn a_value_used_as_the_path_keeps_its_query_and_loses_its_origin() {
         for (value, shown) in [
             ("/a?offset=2&limit=5", "/a?offset=2&limit=5"),
             ("https://host:8443/a?b=c", "/a?b=c"),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn within_quotes_of_json_a_value_is_a_string() {
+    fn a_value_within_json_quotes_is_escaped_as_a_string() {
         let text = r#"{"a\"${id}": "${id}", "b": ${id}}"#;
 
         let shown = filled(text, Context::Json, "\"\\\n");
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_value_the_answer_is_no() {
+    fn a_template_with_a_missing_value_is_not_filled() {
         let template = Template::parse("${id}${other}", Context::Plain, meaning).unwrap();
         let slots = [Slot { text: "old".into(), is_set: false }];
         let mut random = fastrand::Rng::with_seed(7);

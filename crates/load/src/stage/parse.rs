@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_stage_is_named_and_the_form_is_told() {
+    fn an_invalid_stage_is_named_with_the_expected_form() {
         for (text, told) in [
             ("", "stage 1 (``): there is none; write `50/s 5m`"),
             ("50/s 5m,", "stage 2 (``): there is none"),

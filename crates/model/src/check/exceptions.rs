@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_anything() {
+    fn a_star_matches_any_text() {
         for (pattern, text, fits) in [
             ("a", "a", true),
             ("a", "ab", false),

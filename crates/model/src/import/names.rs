@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_is_spelled_as_json_spells_it() {
+    fn a_column_name_is_spelled_as_in_json() {
         for (column, json) in [
             ("LocationSchoolId", "locationSchoolId"),
             ("StudentUSI", "studentUniqueId"),

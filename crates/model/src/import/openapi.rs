@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_published_shapes_name_a_reference_alike() {
+    fn reference_targets_are_read_from_both_published_naming_schemes() {
         assert_eq!(reference_target("EdFi_CourseOffering_Reference"), Some("CourseOffering"));
         assert_eq!(reference_target("edFi_courseOfferingReference"), Some("courseOffering"));
         assert_eq!(reference_target("EdFi_Section"), None);

@@ -117,7 +117,7 @@ fn right() -> Value {
 }
 
 #[test]
-fn what_is_right_becomes_a_model_file() {
+fn a_valid_extension_becomes_a_model_file() {
     let document = right().to_string();
 
     let imported = import_extension(Text { file: "mine.json", text: &document }, &core()).unwrap();
@@ -415,7 +415,7 @@ fn members() -> Vec<Row> {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_place_and_what_would_mend_it() {
+fn a_fault_is_reported_with_its_place_and_a_remedy() {
     let mut wrong = vec![];
     for (edit, place, part) in projects().into_iter().chain(references()).chain(members()) {
         let document = edited(&edit).to_string();
@@ -517,7 +517,7 @@ fn a_model_file_that_contradicts_the_standard_is_refused_with_the_resource() {
 }
 
 #[test]
-fn more_resources_than_a_model_may_have_are_refused() {
+fn too_many_resources_for_a_model_are_refused() {
     let mut sources = core();
     let resources = (0..10_001).map(|at| format!("resource A{at} as{at}\n  @ a boolean\n"));
     let whole: String = ["standard Mine mine 1.0.0\nextends ed-fi 5.2.0\n".to_owned()]

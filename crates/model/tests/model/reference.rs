@@ -101,7 +101,7 @@ fn importing_an_extension_again_gives_the_shipped_file() {
 }
 
 #[test]
-fn an_extension_asks_for_what_its_published_schema_says() {
+fn an_extension_requires_what_its_published_schema_requires() {
     let Some(folder) = reference() else { return };
 
     for (name, version, shipped_text) in EXTENSIONS_SHIPPED {
@@ -143,7 +143,7 @@ fn leaves(properties: &[Property], at: &str, out: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn a_list_can_be_asked_for_what_the_published_parameters_say() {
+fn the_query_fields_equal_the_published_parameters() {
     let Some(folder) = reference() else { return };
     let model = link(&[format::read(shipped("4.0.0").unwrap()).unwrap()]).unwrap();
     let document = read(&folder.join("openapi/resources-ds-4.0.json"));
@@ -169,7 +169,7 @@ fn a_list_can_be_asked_for_what_the_published_parameters_say() {
 }
 
 #[test]
-fn the_graph_of_dependencies_is_the_published_one() {
+fn the_dependency_graph_equals_the_published_one() {
     let Some(folder) = reference() else { return };
     let older = link(&[format::read(shipped("4.0.0").unwrap()).unwrap()]).unwrap();
     let shipped = link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap();
@@ -225,7 +225,7 @@ fn every_difference_from_what_is_published_has_its_reason() {
 }
 
 #[test]
-fn every_element_of_the_published_samples_has_its_place() {
+fn every_element_of_the_published_samples_is_in_the_model() {
     let Some(folder) = reference() else { return };
     let model = link(&[format::read(shipped("5.2.0").unwrap()).unwrap()]).unwrap();
     let shapes = shapes(&model);

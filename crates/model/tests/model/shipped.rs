@@ -19,7 +19,7 @@ fn key(resource: &Resource) -> Vec<&str> {
 }
 
 #[test]
-fn each_file_is_written_as_it_is_read() {
+fn each_shipped_file_survives_a_round_trip() {
     let standards = VERSIONS.iter().map(|version| shipped(version).unwrap());
     let extensions = EXTENSIONS_SHIPPED.iter().map(|(.., text)| *text);
     for text in standards.chain(extensions) {
@@ -30,7 +30,7 @@ fn each_file_is_written_as_it_is_read() {
 }
 
 #[test]
-fn all_resources_of_the_older_standard_are_there() {
+fn all_resources_of_the_older_standard_are_shipped() {
     let source = format::read(shipped("4.0.0").unwrap()).unwrap();
 
     let model = link(&[source]).unwrap();
@@ -41,7 +41,7 @@ fn all_resources_of_the_older_standard_are_there() {
 }
 
 #[test]
-fn extensions_stand_beside_their_standard() {
+fn extensions_are_linked_beside_their_standard() {
     let mut sources = vec![format::read(shipped("5.2.0").unwrap()).unwrap()];
     sources.extend(EXTENSIONS_SHIPPED.iter().map(|(.., text)| format::read(text).unwrap()));
 
@@ -66,7 +66,7 @@ fn extensions_stand_beside_their_standard() {
 }
 
 #[test]
-fn all_resources_of_the_standard_are_there() {
+fn all_resources_of_the_standard_are_shipped() {
     let model = model();
 
     let of = |kind| model.resources.iter().filter(|found| found.kind == kind).count();
@@ -104,7 +104,7 @@ fn a_subclass_renames_its_base_key() {
 }
 
 #[test]
-fn a_grade_keeps_the_year_of_its_grading_period_apart() {
+fn a_grade_keeps_the_school_year_of_its_grading_period_separate() {
     let model = model();
     let grades = resource(&model, "grades");
 
@@ -113,7 +113,7 @@ fn a_grade_keeps_the_year_of_its_grading_period_apart() {
 }
 
 #[test]
-fn eight_kinds_let_their_key_be_changed() {
+fn eight_resources_allow_key_changes() {
     let model = model();
 
     let found: Vec<&str> = model
@@ -161,7 +161,7 @@ fn every_collection_has_an_identity() {
 }
 
 #[test]
-fn what_refers_comes_after_what_it_refers_to() {
+fn resources_come_after_the_resources_that_they_refer_to() {
     let model = model();
 
     let order = dependency_order(&model);

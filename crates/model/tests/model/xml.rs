@@ -28,7 +28,7 @@ fn value(element: &XmlElement) -> &str {
 }
 
 #[test]
-fn what_repeats_becomes_items() {
+fn repeated_elements_become_items() {
     let section = shape("sections");
 
     let characteristic = at(&section, "SectionCharacteristic");
@@ -42,7 +42,7 @@ fn what_repeats_becomes_items() {
 }
 
 #[test]
-fn the_identity_in_a_reference_fills_its_members() {
+fn the_identity_element_of_a_reference_fills_its_members() {
     let section = shape("sections");
     let offering = at(&section, "CourseOfferingReference");
 
@@ -79,7 +79,7 @@ fn a_school_year_becomes_a_reference() {
 }
 
 #[test]
-fn a_common_type_that_json_does_not_nest_leads_nowhere() {
+fn a_common_type_that_json_does_not_nest_adds_no_level() {
     let student = shape("students");
 
     assert!(at(&student, "Name").into.is_empty());
@@ -90,7 +90,7 @@ fn a_common_type_that_json_does_not_nest_leads_nowhere() {
 }
 
 #[test]
-fn an_element_may_hold_a_child_of_its_own_name() {
+fn an_element_may_contain_a_child_of_its_own_name() {
     let program = shape("studentCTEProgramAssociations");
 
     let service = at(&program, "CTEProgramService");
@@ -129,7 +129,7 @@ fn every_value_of_every_document_has_an_element() {
 }
 
 #[test]
-fn no_two_children_of_an_element_have_one_name() {
+fn the_children_of_an_element_have_unique_names() {
     fn check(element: &XmlElement) {
         let names: BTreeSet<&str> = element.children.iter().map(|c| c.name.as_str()).collect();
         assert_eq!(names.len(), element.children.len(), "{}", element.name);

@@ -7,5 +7,5 @@ mod statements;
 
 pub(super) use look::look;
 pub(super) use memory::{Memory, Versions};
-pub(super) use reaching::{Of, Question, Reaching};
+pub(super) use reaching::{Of, ReachStatement, Reaching};
 pub(super) use statements::{ALL_VERSIONS, ANY, BUMP, UNKNOWN};

@@ -36,7 +36,7 @@ const SHORT: usize = 4;
 const LONG: usize = 2;
 
 /// A statement with its arguments.
-pub(super) type Asked<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
+pub(super) type BoundStatement<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
 
 /// The reading side of a store.
 pub(super) struct Reads {
@@ -91,7 +91,7 @@ impl Reads {
     /// Reads index entries by several statements, run in this order in one flight.
     pub(super) async fn probe_all(
         &self,
-        all: &[Asked<'_>],
+        all: &[BoundStatement<'_>],
     ) -> Result<Vec<Vec<SqlRow>>, StoreError> {
         let read = |connection: Shared| async move {
             let mut prepared = Vec::with_capacity(all.len());

@@ -11,9 +11,9 @@ use crate::dialect::Dialect;
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::postgres::connection::{Connection, Connector, Role, Shared};
-use crate::postgres::driver::Driver;
 use crate::postgres::error::Fault;
 use crate::postgres::migrate;
+use crate::postgres::own_runtime::OwnRuntime;
 use crate::postgres::value::{bytes, document, kind, values};
 use crate::row::Row;
 use crate::snapshot::{Deleted, Edge, Identity, Span};
@@ -66,7 +66,7 @@ const ALIASES: &str = "SELECT id, key FROM alias WHERE id > ?1 ORDER BY id LIMIT
 /// An open read transaction.
 pub(crate) struct PostgresSnapshot {
     connection: Shared,
-    driver: Driver,
+    runtime: OwnRuntime,
     end: Instant,
     time_max: Duration,
 }
@@ -85,15 +85,15 @@ impl PostgresSnapshot {
         time_max: Duration,
     ) -> Result<Self, StoreError> {
         let connector = Connector::new(url, None, time_max.min(TIME_MAX), false)?;
-        let driver = Driver::new()?;
-        let connection = driver.wait(async move {
+        let runtime = OwnRuntime::new()?;
+        let connection = runtime.wait(async move {
             let late = || StoreError::Deadline(time_max);
             match tokio::time::timeout_at(end.into(), begin(&connector)).await {
                 Ok(begun) => begun.map_err(|fault| fault.told(late)),
                 Err(_) => Err(late()),
             }
         })?;
-        Ok(Self { connection: Arc::new(connection), driver, end, time_max })
+        Ok(Self { connection: Arc::new(connection), runtime, end, time_max })
     }
 
     pub(crate) fn newest_change_version(&self) -> Result<i64, StoreError> {
@@ -230,7 +230,7 @@ impl PostgresSnapshot {
             };
             Ok(tokio::time::timeout_at(end.into(), asked).await.unwrap_or(Err(Fault::Late)))
         };
-        self.driver.wait(asked)?.map_err(|fault| self.told(fault))
+        self.runtime.wait(asked)?.map_err(|fault| self.told(fault))
     }
 
     fn told(&self, fault: Fault) -> StoreError {

@@ -65,7 +65,7 @@ mod tests {
     use crate::migration::MIGRATIONS;
 
     #[test]
-    fn what_related_databases_lack_is_refused() {
+    fn sql_that_related_databases_lack_is_refused() {
         for text in [
             "CREATE TABLE a (b bigint REFERENCES c)",
             "ALTER TABLE a ADD FOREIGN  KEY (b)",
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn words_in_texts_names_and_comments_are_no_statements() {
+    fn keywords_in_texts_names_and_comments_are_ignored() {
         for text in ["SELECT 'listen', \"trigger\" -- savepoint", "SELECT key, foreign_key FROM a"]
         {
             assert!(check(text).is_ok(), "{text}");
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn every_migration_is_in_the_shared_part() {
+    fn every_migration_uses_only_shared_sql() {
         for migration in MIGRATIONS {
             assert!(check(migration.postgres).is_ok(), "{}", migration.name);
         }

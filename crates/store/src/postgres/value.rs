@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numerics_give_their_whole_part() {
+    fn a_numeric_is_truncated_to_its_integer_part() {
         let raw = |words: &[i16]| words.iter().flat_map(|w| w.to_be_bytes()).collect::<Vec<u8>>();
 
         assert_eq!(whole(&raw(&[0, 0, 0, 0])).unwrap(), 0);

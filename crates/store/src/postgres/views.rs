@@ -8,9 +8,9 @@ use tokio_postgres::error::SqlState;
 use super::connection::LOCK;
 use crate::error::StoreError;
 use crate::postgres::connection::{Connection, Connector, Role};
-use crate::postgres::driver::Driver;
 use crate::postgres::error::Fault;
 use crate::postgres::migrate;
+use crate::postgres::own_runtime::OwnRuntime;
 use crate::store::PostgresUrl;
 use crate::views::View;
 
@@ -135,7 +135,7 @@ where
     F: Future<Output = Result<T, Fault>> + Send + 'static,
 {
     let connector = Connector::new(url, None, LOCK, false)?;
-    Driver::new()?.wait(async move {
+    OwnRuntime::new()?.wait(async move {
         let done = async {
             let connection = connector.connect(Role::Writer).await?;
             migrate::expect_newest(&connection, connector.shown()).await?;

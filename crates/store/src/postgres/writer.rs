@@ -42,13 +42,13 @@ const ROLLBACK: Duration = Duration::from_secs(5);
 /// The writer of a node.
 pub(super) struct Writer {
     runtime: Runtime,
-    lane: Lane,
+    state: WriterState,
     /// A schema that is dropped with the writer.
     schema: Option<String>,
 }
 
 /// The writer's state beside the runtime that drives it.
-struct Lane {
+struct WriterState {
     connector: Connector,
     connection: Option<Connection>,
     node: uuid::Uuid,
@@ -79,7 +79,7 @@ impl Writer {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| StoreError::Failed(error.to_string()))?;
         let node = uuid::Uuid::from_bytes(Uuid::new().0);
-        let lane = Lane {
+        let state = WriterState {
             connector,
             connection: None,
             node,
@@ -91,7 +91,7 @@ impl Writer {
             is_closing,
             memory,
         };
-        Ok(Self { runtime, lane, schema })
+        Ok(Self { runtime, state, schema })
     }
 
     /// Runs the jobs that arrive until all senders are gone.
@@ -102,10 +102,10 @@ impl Writer {
             // The next part is on top; a part stays until its plans have ended.
             let mut parts = vec![all_of(&jobs)];
             parts.retain(|positions| !positions.is_empty());
-            let run = || self.runtime.block_on(self.lane.run(&mut jobs, &mut parts));
+            let run = || self.runtime.block_on(self.state.run(&mut jobs, &mut parts));
             // A panic in one job must not end the writer.
             if catch_unwind(AssertUnwindSafe(run)).is_err() {
-                self.runtime.block_on(self.lane.give_up(&mut jobs, parts));
+                self.runtime.block_on(self.state.give_up(&mut jobs, parts));
             }
             waiting.fetch_sub(jobs.len(), Ordering::Relaxed);
             for job in jobs {
@@ -114,7 +114,7 @@ impl Writer {
         }
         self.runtime.block_on(async {
             let Some(schema) = &self.schema else { return };
-            let dropped = match self.lane.connection().await {
+            let dropped = match self.state.connection().await {
                 Ok(connection) => {
                     let drop = format!("DROP SCHEMA {schema} CASCADE");
                     connection.answered(connection.simple(&drop)).await
@@ -134,7 +134,7 @@ fn all_of(jobs: &[Box<dyn Job>]) -> Vec<Position> {
     all.flat_map(|(at, job)| (0..job.count()).map(move |plan| (at, plan))).collect()
 }
 
-impl Lane {
+impl WriterState {
     /// Runs parts of jobs: every plan ends done, refused, or with its own error.
     async fn run(&mut self, jobs: &mut [Box<dyn Job>], parts: &mut Vec<Vec<Position>>) {
         while let Some(positions) = parts.last().cloned() {

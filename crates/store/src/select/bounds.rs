@@ -1,5 +1,6 @@
-//! Lists that are restricted by marks or by what their documents lead to. If few documents qualify,
-//! they are found through edges that lead to them; if many do, in order of creation.
+//! Lists with bounds: tests of a document's marks, or of another document to which it leads. If few
+//! documents qualify, they are found through the edges that lead to them; if many do, in order of
+//! creation.
 
 mod check;
 mod chunk;
@@ -67,7 +68,8 @@ pub(super) async fn cuts<S: Source>(
     Ok(sample.cuts(parts, smallest))
 }
 
-/// Passes the numbers of qualifying documents, in order, to `pass` until it wants no more.
+/// Passes the numbers of qualifying documents, in order, to `pass`, which returns how many more it
+/// wants; ends at zero.
 async fn walk<S: Source>(
     source: &S,
     query: &ListQuery,

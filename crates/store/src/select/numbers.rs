@@ -1,4 +1,4 @@
-//! Statements that answer with whole numbers.
+//! Statements whose rows are whole numbers.
 
 use super::source::Source;
 use super::statement::Statement;

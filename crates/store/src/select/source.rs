@@ -1,4 +1,4 @@
-//! The rows that lists are made of, whichever database supplies them.
+//! The rows of lists, independent of the database that supplies them.
 
 use super::statement::Statement;
 use crate::dialect::Dialect;
@@ -8,13 +8,13 @@ use crate::row::Row;
 
 /// A source of rows: one state of the store, for as long as a list reads it.
 pub(crate) trait Source {
-    /// Its error.
+    /// The error of a failed read.
     type Error: From<StoreError>;
 
-    /// Its SQL dialect.
+    /// The SQL dialect of the statements.
     const DIALECT: Dialect;
 
-    /// Returns documents by [`crate::row::COLUMNS`], as many as `bytes` admits.
+    /// Returns documents, from rows of [`crate::row::COLUMNS`]; as many as `bytes` admits.
     async fn documents(&self, sql: &Statement, bytes: &mut Bytes) -> Result<Vec<Row>, Self::Error>;
 
     /// Returns document numbers with the marks at the start of their packed references.
@@ -32,7 +32,7 @@ pub(crate) type Head = (i64, Vec<Option<i64>>);
 pub(crate) struct Bytes(usize, u32);
 
 impl Bytes {
-    /// Admits a document, or refuses it.
+    /// Adds a document if it fits.
     pub(crate) fn add(&mut self, row: &Row) -> Result<(), StoreError> {
         self.0 += row.body.len() + row.references.len();
         if self.0 > PAGE_BYTES_MAX {

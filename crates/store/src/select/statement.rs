@@ -15,11 +15,11 @@ pub(super) const WALK_MAX: i64 = 10_000;
 pub(crate) enum Driver {
     /// A key or public id: one document at most.
     Identity,
-    /// The documents that the list is confined to.
+    /// The documents to which the list is restricted.
     Among,
     /// The edges of a target, in order of creation.
     Referrers(DocumentId),
-    /// The changes of a window, whose ids are sorted.
+    /// The changes of a window; their ids are sorted afterwards.
     Changes,
     /// The first [`WALK_MAX`] documents in order of creation: fast where a window is dense,
     /// incomplete where it is not.

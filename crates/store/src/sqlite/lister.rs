@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_that_a_read_leaves_open_does_not_reach_the_next_one() {
+    fn a_transaction_left_open_by_a_read_does_not_affect_the_next() {
         let (lister, _store) = lister();
         let begin = |c: &Connection| Ok(c.execute_batch("BEGIN; SELECT count(*) FROM doc")?);
         lister.read_blocking(false, LONG, begin).unwrap();
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_waiting_read_is_answered_in_time_and_never_begun_though_all_threads_are_busy() {
+    async fn a_waiting_read_times_out_and_is_never_begun_if_all_threads_are_busy() {
         let (lister, _store) = lister();
         let lister = Arc::new(lister);
         let busy = busy(&lister);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_read_that_is_given_up_is_never_begun_and_keeps_its_places_until_its_turn() {
+    async fn a_cancelled_waiting_read_is_never_begun_and_keeps_its_slot_until_its_turn() {
         let (lister, _store) = lister();
         let lister = Arc::new(lister);
         let busy = busy(&lister);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_read_that_is_given_up_in_the_middle_ends_soon() {
+    async fn a_read_cancelled_midway_ends_soon() {
         const ENDLESS: &str =
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
         let (lister, _store) = lister();

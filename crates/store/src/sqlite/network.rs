@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_deepest_mount_decides_whether_a_folder_is_another_machines() {
+    fn the_deepest_mount_decides_whether_a_folder_is_remote() {
         let mounts = "/dev/vda / ext4 rw 0 0\nhost:/x /mnt/my\\040share nfs4 rw 0 0\n\
                       /dev/vdb /mnt/my\\040share/local xfs rw 0 0\n";
         for (folder, kind) in [

@@ -194,7 +194,7 @@ mod tests {
         OutputKind { name: "a list", is_ours: |head| head.starts_with(b"- ") };
 
     #[test]
-    fn an_output_is_made_or_replaces_one_of_its_kind_and_nothing_else() {
+    fn an_output_is_created_or_replaces_only_one_of_its_kind() {
         let folder = std::env::temp_dir().join(format!("homeroom-output-{}", Uuid::new()));
         std::fs::create_dir(&folder).unwrap();
         let path = folder.join("list");

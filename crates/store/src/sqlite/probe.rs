@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_could_not_be_used_any_more_is_made_anew() {
+    fn an_unusable_connection_is_replaced() {
         let store = Store::temporary(&[]).unwrap();
         assert_eq!(store.newest_change_version_blocking().unwrap(), 0);
         let nobody = crate::Uuid::new();

@@ -10,7 +10,7 @@ use crate::row::{References, Row};
 use crate::select::{self, Asks, Statement, at_once};
 use crate::select::{Bytes, Head, Source};
 use crate::sqlite::probe::document;
-use crate::store::{Asked, Questions};
+use crate::store::{ListRequest, ListRequests};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::Start;
 
@@ -27,19 +27,22 @@ pub(crate) fn count(connection: &Connection, query: &ListQuery) -> Result<u64, S
     at_once(select::count(&File(&transaction), query))
 }
 
-/// Questions that a thread waits for.
-struct Waiting<'q>(&'q mut Questions);
+/// Requests that a thread waits for.
+struct BlockingRequests<'r>(&'r mut ListRequests);
 
-impl Asks for Waiting<'_> {
-    fn next(&mut self) -> impl Future<Output = Option<Asked>> + Send {
+impl Asks for BlockingRequests<'_> {
+    fn next(&mut self) -> impl Future<Output = Option<ListRequest>> + Send {
         std::future::ready(self.0.blocking_recv())
     }
 }
 
-/// Answers questions on one state of the store, until there are no more.
-pub(crate) fn serve(connection: &Connection, questions: &mut Questions) -> Result<(), StoreError> {
+/// Answers requests on one state of the store, until there are no more.
+pub(crate) fn serve(
+    connection: &Connection,
+    requests: &mut ListRequests,
+) -> Result<(), StoreError> {
     let transaction = connection.unchecked_transaction()?;
-    at_once(select::serve(&File(&transaction), select::too_large, Waiting(questions)))
+    at_once(select::serve(&File(&transaction), select::too_large, BlockingRequests(requests)))
 }
 
 /// Cuts a kind's documents into runs; gives the last id of each run but the last.

@@ -42,13 +42,13 @@ pub(crate) enum Step {
 }
 
 pub(super) struct PlanJob<D: Decide, R> {
-    slots: Vec<Slot<D>>,
+    plans: Vec<PlanProgress<D>>,
     errand: Errand,
     reply: Option<R>,
 }
 
 /// One plan and its progress.
-struct Slot<D: Decide> {
+struct PlanProgress<D: Decide> {
     plan: Option<Plan<D>>,
     decide: Option<D>,
     rounds: usize,
@@ -58,20 +58,20 @@ struct Slot<D: Decide> {
 
 impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> PlanJob<D, R> {
     pub(super) fn new(plans: Vec<Plan<D>>, errand: Errand, reply: R) -> Self {
-        let slot = |plan| Slot {
+        let progress = |plan| PlanProgress {
             plan: Some(plan),
             decide: None,
             rounds: 0,
             value: None,
             outcome: Err(Refused::Store(StoreError::Closed)),
         };
-        Self { slots: plans.into_iter().map(slot).collect(), errand, reply: Some(reply) }
+        Self { plans: plans.into_iter().map(progress).collect(), errand, reply: Some(reply) }
     }
 }
 
 impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
     fn count(&self) -> usize {
-        self.slots.len()
+        self.plans.len()
     }
 
     fn is_wanted(&self) -> bool {
@@ -79,22 +79,22 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
     }
 
     fn begin(&mut self, plan: usize, keep: bool) -> Vec<Ask> {
-        let slot = &mut self.slots[plan];
-        let plan = if keep { slot.plan.clone() } else { slot.plan.take() };
+        let progress = &mut self.plans[plan];
+        let plan = if keep { progress.plan.clone() } else { progress.plan.take() };
         let Plan { ask, decide } = plan.expect("a plan that is begun again was kept");
-        (slot.decide, slot.rounds, slot.value) = (Some(decide), 0, None);
+        (progress.decide, progress.rounds, progress.value) = (Some(decide), 0, None);
         ask
     }
 
     fn decide(&mut self, plan: usize, found: Vec<Answer>) -> Step {
-        let slot = &mut self.slots[plan];
-        let decide = slot.decide.as_mut().expect("a plan is begun before it decides");
-        slot.rounds += 1;
+        let progress = &mut self.plans[plan];
+        let decide = progress.decide.as_mut().expect("a plan is begun before it decides");
+        progress.rounds += 1;
         let decided = catch_unwind(AssertUnwindSafe(|| decide.decide(found)));
         let refusal = match decided {
-            Ok(Decision::Ask(more)) if slot.rounds < ROUNDS_MAX => return Step::Ask(more),
+            Ok(Decision::Ask(more)) if progress.rounds < ROUNDS_MAX => return Step::Ask(more),
             Ok(Decision::Write(writes, value)) => {
-                slot.value = Some(value);
+                progress.value = Some(value);
                 return Step::Write(writes);
             }
             Ok(Decision::Ask(_)) => {
@@ -103,13 +103,13 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
             Ok(Decision::Refuse(refusal)) => Refused::Decision(refusal),
             Err(_) => Refused::Store(StoreError::Failed("a decision panicked".into())),
         };
-        slot.outcome = Err(refusal);
+        progress.outcome = Err(refusal);
         Step::Ended
     }
 
     fn end(&mut self, plan: usize, done: Result<i64, StoreError>) {
-        let slot = &mut self.slots[plan];
-        slot.outcome = match (done, slot.value.take()) {
+        let progress = &mut self.plans[plan];
+        progress.outcome = match (done, progress.value.take()) {
             (Ok(change_version), Some(value)) => Ok(Ran { value, change_version }),
             (Ok(_), None) => Err(Refused::Store(StoreError::Failed("a plan was not run".into()))),
             (Err(error), _) => Err(Refused::Store(error)),
@@ -117,8 +117,8 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
     }
 
     fn answer(mut self: Box<Self>, committed: Result<(), StoreError>) {
-        let outcomes = self.slots.into_iter().map(|slot| match &committed {
-            Ok(()) => slot.outcome,
+        let outcomes = self.plans.into_iter().map(|progress| match &committed {
+            Ok(()) => progress.outcome,
             Err(error) => Err(Refused::Store(error.clone())),
         });
         let outcomes = outcomes.collect();

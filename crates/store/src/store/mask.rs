@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_says_where_the_store_is_and_no_secret() {
+    fn an_address_is_shown_without_secrets() {
         for (given, shown) in [
             ("postgres://h/d", "postgres://h/d"),
             ("postgres://u@h:5/d?sslmode=prefer", "postgres://u@h:5/d?sslmode=prefer"),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_says_what_is_wrong_and_no_secret() {
+    fn a_message_is_shown_without_secrets() {
         for (given, shown) in [
             ("cannot read homeroom.toml: no such file", "cannot read homeroom.toml: no such file"),
             ("see http://h:1/a?limit=5", "see http://h:1/a?limit=5"),
@@ -237,7 +237,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_password_is_shown_however_it_is_spelled(
+        fn no_spelling_of_a_password_is_shown(
             password in "[A-Z0-9!$'()*+,:;=?@/#%\\[\\] \"\\\\{}-]{0,6}Hunter2[A-Z!$'()*+,:;=?@/#]{0,4}",
             name in prop::sample::select(vec![
                 "password", "PASSWORD", "pass%77ord", "%70assword", "sslpassword", "passwd", "pass word",
@@ -268,7 +268,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_breaks_the_masks(text in "\\PC{0,60}") {
+        fn any_text_can_be_masked(text in "\\PC{0,60}") {
             _ = (masked_url(&text), masked_text(&text));
         }
     }

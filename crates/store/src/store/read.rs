@@ -7,17 +7,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::error::StoreError;
-use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
+use crate::id::{DocumentId, NaturalKey, Uuid};
 use crate::list::{ListQuery, Page};
+use crate::plan::Target;
 use crate::row::Row;
 use crate::sql::{Sql, Value};
 use crate::sqlite;
 use crate::store::handle::{Engine, Store};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, TieState, Way};
-
-/// The number, public id and kind of a reference's target.
-type Target = (DocumentId, Uuid, KindId);
 
 impl Store {
     /// Finds a document by its public id.

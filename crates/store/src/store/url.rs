@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_says_where_the_store_is_and_no_password() {
+    fn a_url_is_shown_without_its_password() {
         for (given, shown) in [
             ("sqlite:a/b.db", "sqlite:a/b.db"),
             ("sqlite:postgres://u:p@h/d", "sqlite:postgres://***@h/d"),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_of_a_store_is_refused_without_being_shown() {
+    fn an_invalid_store_url_is_refused_without_being_shown() {
         for text in ["", "sqlite:", "homeroom.db", "mysql://u:secret@h/d"] {
             let refused = text.parse::<StoreUrl>().unwrap_err().to_string();
 

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::support::{Does, Doing, kinds, plan, with_parameter};
 
 #[test]
-fn lists_that_are_given_up_are_stopped_and_leave_no_connections_behind() {
+fn cancelled_lists_are_stopped_and_leave_no_connections_behind() {
     for options in trial::postgres().unwrap() {
         let name = format!("homeroom-test-{}", Uuid::new());
         let named = with_parameter(&options, &format!("application_name={name}"));
@@ -79,7 +79,7 @@ fn counts(store: &Store) -> [i64; 2] {
 }
 
 #[test]
-fn a_value_that_cannot_be_sent_takes_its_plan_with_it_and_no_other() {
+fn a_value_that_cannot_be_sent_fails_only_its_own_plan() {
     for options in trial::postgres().unwrap() {
         let store = Store::temporary_on(&options, &kinds()).unwrap();
         let plans = [7.into(), "a\0b".into(), "good".into()].map(|value| vec![200.into(), value]);
@@ -96,7 +96,7 @@ fn a_value_that_cannot_be_sent_takes_its_plan_with_it_and_no_other() {
 }
 
 #[test]
-fn a_plan_of_more_statements_than_are_kept_prepared_is_done_whole_or_not_at_all() {
+fn a_plan_with_more_statements_than_are_kept_prepared_is_atomic() {
     for options in trial::postgres().unwrap() {
         let store = Store::temporary_on(&options, &kinds()).unwrap();
         let statement = |id: i64| {
@@ -143,7 +143,7 @@ impl Decide for Fragile {
 }
 
 #[test]
-fn a_panic_leaves_what_was_committed_before_it_as_it_was_told() {
+fn plans_committed_before_a_panic_are_reported_as_committed() {
     for options in trial::postgres().unwrap() {
         let options = Options { strict: None, ..options };
         let store = Store::temporary_on(&options, &kinds()).unwrap();

@@ -23,7 +23,7 @@ fn does() -> impl Strategy<Value = Does> {
 }
 
 #[test]
-fn a_group_of_plans_comes_out_as_if_they_had_run_one_after_the_other() {
+fn a_group_of_plans_gives_the_result_of_running_them_in_sequence() {
     for options in trial::postgres().unwrap() {
         let mut runner =
             TestRunner::new(Config { cases: 60, failure_persistence: None, ..Config::default() });
@@ -51,7 +51,7 @@ fn a_group_of_plans_comes_out_as_if_they_had_run_one_after_the_other() {
 }
 
 #[test]
-fn one_plan_that_the_database_refuses_takes_none_of_fifty_with_it() {
+fn a_plan_refused_by_the_database_does_not_fail_the_others_in_its_group() {
     for options in trial::postgres().unwrap() {
         let store = Store::temporary_on(&options, &kinds()).unwrap();
         let plans = (0..50).map(|number| {
@@ -71,7 +71,7 @@ fn one_plan_that_the_database_refuses_takes_none_of_fifty_with_it() {
 }
 
 #[test]
-fn transactions_that_fail_as_related_databases_let_them_are_run_again() {
+fn transactions_with_serialization_failures_are_retried() {
     for options in trial::postgres().unwrap() {
         let options = Options { strict: std::num::NonZeroU32::new(2), ..options };
         let store = Store::temporary_on(&options, &kinds()).unwrap();

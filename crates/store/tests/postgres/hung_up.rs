@@ -46,7 +46,7 @@ fn counting(server: String) -> (u16, Arc<AtomicUsize>) {
 }
 
 #[test]
-fn reads_of_a_document_that_are_given_up_do_not_pile_up_at_the_server() {
+fn cancelled_document_reads_do_not_pile_up_at_the_server() {
     const GIVEN_UP: usize = 10_000;
     /// Fewest bytes that one read sends.
     const READ_BYTES: usize = 40;

@@ -31,7 +31,7 @@ fn create(store: &Store, name: String) -> i64 {
 }
 
 #[test]
-fn numbers_of_several_nodes_are_dense_and_a_reader_on_the_way_misses_none() {
+fn versions_from_several_nodes_have_no_gaps_and_a_concurrent_reader_misses_none() {
     const EACH: usize = 150;
     for options in trial::postgres().unwrap() {
         let first = Store::temporary_on(&options, &kinds()).unwrap();
@@ -68,7 +68,7 @@ fn numbers_of_several_nodes_are_dense_and_a_reader_on_the_way_misses_none() {
 }
 
 #[test]
-fn a_plan_sees_what_another_node_has_changed_of_who_may_call() {
+fn a_plan_sees_rights_changed_by_another_node() {
     for options in trial::postgres().unwrap() {
         let first = Store::temporary_on(&options, &kinds()).unwrap();
         let second = Store::open(&same_schema(&first, &options)).unwrap();
@@ -174,7 +174,7 @@ fn a_store_from_the_future_and_a_database_without_one_are_refused() {
 }
 
 #[test]
-fn damage_is_found() {
+fn damage_to_a_database_is_found() {
     for options in trial::postgres().unwrap() {
         let place = Store::temporary_on(&options, &kinds()).unwrap();
         create(&place, "x".into());

@@ -39,7 +39,7 @@ fn write_from_everywhere(store: &Store, each: u8) {
 }
 
 #[test]
-fn connections_that_are_ended_in_the_middle_lose_no_write_and_double_none() {
+fn connections_killed_midway_lose_and_duplicate_no_write() {
     for options in trial::postgres().unwrap() {
         let name = format!("homeroom-test-{}", homeroom_store::Uuid::new());
         let named = with_parameter(&options, &format!("application_name={name}"));
@@ -66,7 +66,7 @@ fn connections_that_are_ended_in_the_middle_lose_no_write_and_double_none() {
 }
 
 #[test]
-fn a_commit_whose_answer_is_lost_is_neither_done_twice_nor_forgotten() {
+fn a_commit_whose_answer_is_lost_happens_exactly_once() {
     for options in trial::postgres().unwrap() {
         let Some(server) = server(&options) else { continue };
         let proxy = Proxy::before(server);
@@ -82,7 +82,7 @@ fn a_commit_whose_answer_is_lost_is_neither_done_twice_nor_forgotten() {
 }
 
 #[test]
-fn a_closed_store_has_done_what_it_took_on_and_answers_closed() {
+fn a_closed_store_has_finished_its_accepted_plans_and_answers_closed() {
     for options in trial::postgres().unwrap() {
         let store = Store::temporary_on(&options, &kinds()).unwrap();
         let clone = store.clone();
@@ -101,7 +101,7 @@ fn a_closed_store_has_done_what_it_took_on_and_answers_closed() {
 }
 
 #[test]
-fn a_server_that_takes_connections_on_and_says_nothing_is_told_when_a_store_is_opened() {
+fn opening_a_store_on_a_silent_server_is_an_error() {
     let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("postgres://homeroom@{}/ods", silent.local_addr().unwrap());
 

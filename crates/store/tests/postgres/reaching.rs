@@ -106,7 +106,7 @@ fn read(store: &Store, from: Start, way: &Way) -> (TieState, Vec<i64>) {
 }
 
 #[test]
-fn what_a_node_has_changed_of_ties_is_seen_by_another_though_it_remembers() {
+fn a_nodes_memory_of_ties_sees_the_changes_of_another_node() {
     for options in trial::postgres().unwrap() {
         let first = Store::temporary_on(&options, &kinds()).unwrap();
         let second = Store::open(&same_schema(&first, &options)).unwrap();
@@ -279,7 +279,7 @@ fn plan(does: &Does) -> Plan<Doing> {
 }
 
 #[test]
-fn whatever_two_nodes_do_to_ties_both_reach_what_a_store_in_a_file_does() {
+fn any_tie_changes_of_two_nodes_give_the_results_of_a_sqlite_store() {
     for options in trial::postgres().unwrap() {
         let mut runner =
             TestRunner::new(Config { cases: 40, failure_persistence: None, ..Config::default() });

@@ -16,7 +16,7 @@ fn an_address_that_wants_encryption_is_refused() {
 }
 
 #[test]
-fn a_writer_answers_after_the_disk_whatever_the_server_is_told_later() {
+fn a_writer_keeps_synchronous_commit_whatever_the_servers_default() {
     for options in trial::postgres().unwrap() {
         let store = Store::temporary_on(&options, &[]).unwrap();
         let ask = "SELECT setting || ' by ' || source FROM pg_settings \
@@ -36,7 +36,7 @@ fn a_writer_answers_after_the_disk_whatever_the_server_is_told_later() {
 }
 
 #[test]
-fn a_prepared_statement_that_is_gone_is_prepared_on_another_connection() {
+fn a_lost_prepared_statement_is_prepared_again_on_another_connection() {
     for options in trial::postgres().unwrap() {
         let store = Store::temporary_on(&options, &[]).unwrap();
         let read = |text| store.query_blocking(Sql::new(text, vec![]));
@@ -50,7 +50,7 @@ fn a_prepared_statement_that_is_gone_is_prepared_on_another_connection() {
 }
 
 #[tokio::test]
-async fn a_database_that_cannot_be_reached_is_told_wherever_it_is_opened() {
+async fn an_unreachable_database_is_reported_wherever_it_is_opened() {
     let options = Options::new("postgres://homeroom@127.0.0.1:1/ods".parse().unwrap());
 
     let opened = Store::open(&options);

@@ -25,7 +25,7 @@ fn written(store: &Store) -> i64 {
 }
 
 #[test]
-fn a_write_that_the_server_leaves_without_an_answer_is_done_on_another_connection() {
+fn an_unanswered_write_is_repeated_on_another_connection() {
     for options in trial::postgres().unwrap() {
         let Some((store, gate, gated)) = by_gate(&options, |_| {}) else { continue };
         gated.run_blocking(plan(1, Does::Blind { name: 1 })).unwrap();
@@ -39,7 +39,7 @@ fn a_write_that_the_server_leaves_without_an_answer_is_done_on_another_connectio
 }
 
 #[test]
-fn a_commit_that_is_left_without_an_answer_is_done_once() {
+fn an_unanswered_commit_happens_exactly_once() {
     for options in trial::postgres().unwrap() {
         for passes in [true, false] {
             let Some((store, gate, gated)) = by_gate(&options, |_| {}) else { continue };
@@ -80,7 +80,7 @@ fn a_store_is_closed_whether_or_not_the_server_answers() {
 }
 
 #[test]
-fn an_outage_is_waited_for_once_and_not_by_every_group_of_writes() {
+fn only_one_group_of_writes_waits_for_an_outage() {
     for options in trial::postgres().unwrap() {
         let Some((_store, gate, gated)) = by_gate(&options, |_| {}) else { continue };
         gate.shut();
@@ -103,7 +103,7 @@ fn an_outage_is_waited_for_once_and_not_by_every_group_of_writes() {
 }
 
 #[test]
-fn reads_of_an_entry_leave_a_connection_that_is_stuck() {
+fn single_row_reads_abandon_a_stuck_connection() {
     for options in trial::postgres().unwrap() {
         let four = |options: &mut Options| options.list_deadline = Duration::from_secs(4);
         let Some((_store, gate, gated)) = by_gate(&options, four) else { continue };
@@ -118,7 +118,7 @@ fn reads_of_an_entry_leave_a_connection_that_is_stuck() {
 }
 
 #[test]
-fn a_server_that_greets_nobody_is_not_stormed_and_what_is_wrong_is_told() {
+fn a_server_that_does_not_greet_gets_few_connections_and_the_fault_is_reported() {
     for options in trial::postgres().unwrap() {
         let change = |options: &mut Options| {
             options.list_deadline = Duration::from_secs(1);

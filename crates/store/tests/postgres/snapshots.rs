@@ -6,7 +6,7 @@ use homeroom_testkit::trial;
 use crate::support::with_parameter;
 
 #[test]
-fn a_database_that_holds_no_store_has_no_snapshot() {
+fn a_database_without_a_store_has_no_snapshot() {
     for options in trial::postgres().unwrap() {
         let elsewhere = with_parameter(&options, "options=-csearch_path%3Dhomeroom_nowhere");
 

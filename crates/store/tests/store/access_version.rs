@@ -59,7 +59,7 @@ fn run(store: &Store, all: &[Does]) -> Vec<Option<i64>> {
 }
 
 #[test]
-fn a_plan_sees_the_version_that_the_plans_before_it_have_left() {
+fn a_plan_sees_the_access_version_left_by_earlier_plans() {
     for (name, store) in trial::on_each(&["a".into()]).unwrap() {
         use Does::{Changes, ChangesInVain, Creates, Nothing};
 

@@ -5,7 +5,7 @@ use homeroom_store::{Decision, ListQuery, Plan, Refused, Store, StoreError};
 use crate::support::{Done, Place, create, document, key};
 
 #[tokio::test]
-async fn a_closed_store_answers_closed_to_everybody_who_still_holds_it() {
+async fn a_closed_store_answers_closed_to_every_remaining_holder() {
     let place = Place::new();
     let (store, a) = place.open();
     let clone = store.clone();
@@ -22,7 +22,7 @@ async fn a_closed_store_answers_closed_to_everybody_who_still_holds_it() {
 }
 
 #[test]
-fn closing_empties_the_log_and_lets_the_next_one_in_though_clones_are_held() {
+fn closing_empties_the_log_and_releases_the_lock_even_with_live_clones() {
     let place = Place::new();
     let (store, a) = place.open();
     let clone = store.clone();
@@ -50,7 +50,7 @@ fn closing_empties_the_log_and_lets_the_next_one_in_though_clones_are_held() {
 }
 
 #[test]
-fn what_was_taken_on_before_the_close_is_done() {
+fn plans_accepted_before_the_close_are_finished() {
     let place = Place::new();
     let (store, a) = place.open();
     let writers: Vec<_> = (0..4)

@@ -28,7 +28,7 @@ impl Decide for Neighbour {
 }
 
 #[test]
-fn a_decision_that_panics_is_refused_alone() {
+fn a_panicking_decision_fails_only_its_own_plan() {
     for (store, a, _) in stores() {
         let create = |name| Neighbour::Create(Some(Box::new(document(a, name, vec![]))));
         let plans = [create("x"), Neighbour::Panic, create("y")];
@@ -44,7 +44,7 @@ fn a_decision_that_panics_is_refused_alone() {
 }
 
 #[test]
-fn a_question_that_cannot_be_answered_refuses_its_own_plan() {
+fn an_unanswerable_question_fails_only_its_own_plan() {
     for (store, a, _) in stores() {
         let create = |name| Neighbour::Create(Some(Box::new(document(a, name, vec![]))));
         let wrong = Ask::Sql(Sql::new("SELECT name FROM no_such_table", vec![]));

@@ -35,7 +35,7 @@ fn an_idle_store_empties_a_large_log_once() {
 }
 
 #[test]
-fn the_log_is_emptied_though_threads_have_looked_and_look_no_more() {
+fn the_log_is_emptied_even_if_threads_that_have_read_are_still_alive() {
     let place = Place::new();
     let (store, a) = place.open();
     create(&store, document(a, "seen", vec![]));
@@ -65,7 +65,7 @@ fn the_log_is_emptied_though_threads_have_looked_and_look_no_more() {
 }
 
 #[test]
-fn the_log_begins_anew_while_threads_look_without_pause() {
+fn the_log_is_reset_despite_constant_readers() {
     let place = Place::new();
     let mut options = place.options();
     options.wal_bytes_max = 8 << 20;
@@ -137,7 +137,7 @@ fn a_restored_store_is_the_backup_and_the_one_before_is_kept() {
 }
 
 #[test]
-fn whatever_takes_the_place_of_a_store_counts_on_above_it() {
+fn every_replacement_of_a_store_continues_above_its_versions() {
     type Replace = fn(&Path, &Path);
     let ways: [Replace; 3] = [
         |backup, file| _ = restore(backup, file).unwrap(),
@@ -170,7 +170,7 @@ fn whatever_takes_the_place_of_a_store_counts_on_above_it() {
 }
 
 #[test]
-fn an_earlier_copy_in_the_place_of_a_deleted_file_is_noticed() {
+fn an_earlier_copy_that_replaces_a_deleted_file_is_noticed() {
     let (place, _, file) = with_backup();
     let copy = place.0.join("copy.db");
     std::fs::copy(&file, &copy).unwrap();
@@ -212,7 +212,7 @@ fn a_folder_that_was_put_back_with_its_lock_is_noticed() {
 }
 
 #[test]
-fn a_backup_never_gets_the_name_of_a_file_of_a_store() {
+fn a_backup_cannot_have_the_name_of_a_store_file() {
     let (place, _, file) = with_backup();
     let (store, _) = place.open();
     for other in [&file, &place.0.join("backup.db")] {
@@ -229,7 +229,7 @@ fn a_backup_never_gets_the_name_of_a_file_of_a_store() {
 }
 
 #[test]
-fn a_lock_that_is_new_or_deleted_makes_no_copy_of_a_store() {
+fn a_new_or_deleted_lock_file_does_not_count_as_a_copy() {
     let (place, _, file) = with_backup();
     let lock = beside(&file, ".lock");
     let changes: [fn(&Path); 3] = [
@@ -250,7 +250,7 @@ fn a_lock_that_is_new_or_deleted_makes_no_copy_of_a_store() {
 }
 
 #[test]
-fn a_second_name_of_a_file_is_refused_as_long_as_the_first_leads_there() {
+fn a_second_name_of_a_file_is_refused_while_the_first_name_leads_to_it() {
     let place = Place::new();
     let (store, a) = place.open();
     create(&store, document(a, "x", vec![]));
@@ -290,7 +290,7 @@ fn a_second_name_of_a_file_is_refused_as_long_as_the_first_leads_there() {
 }
 
 #[test]
-fn a_store_that_a_restore_has_kept_is_opened_by_its_name() {
+fn a_store_kept_by_a_restore_can_be_opened_by_its_name() {
     let (_place, backup, file) = with_backup();
 
     let kept = restore(&backup, &file).unwrap().unwrap();
@@ -300,7 +300,7 @@ fn a_store_that_a_restore_has_kept_is_opened_by_its_name() {
 }
 
 #[test]
-fn a_store_that_nobody_copied_counts_on_without_a_gap() {
+fn a_store_that_was_not_copied_continues_without_a_gap() {
     let place = Place::new();
     for version in 1..=3 {
         let (store, a) = place.open();
@@ -309,7 +309,7 @@ fn a_store_that_nobody_copied_counts_on_without_a_gap() {
 }
 
 #[test]
-fn a_store_is_raised_when_somebody_says_so_unless_it_is_open() {
+fn a_store_can_be_raised_on_request_unless_it_is_open() {
     let (place, _, file) = with_backup();
     let url = StoreUrl::Sqlite(file);
     let (store, a) = place.open();
@@ -339,7 +339,7 @@ fn a_store_that_is_open_is_not_replaced() {
 }
 
 #[test]
-fn a_store_is_in_use_whatever_name_it_is_opened_by() {
+fn an_open_store_is_in_use_under_all_its_names() {
     let place = Place::new();
     let [link, name, ahead] = ["link.db", "name.db", "ahead.db"].map(|name| place.0.join(name));
     // The link points to where the file will be.
@@ -378,7 +378,7 @@ fn a_store_is_in_use_whatever_name_it_is_opened_by() {
 }
 
 #[test]
-fn a_file_that_is_not_the_one_that_was_opened_is_not_written_for() {
+fn no_write_is_acknowledged_once_the_opened_file_was_replaced() {
     let (place, backup, file) = with_backup();
     let (store, a) = place.open();
     let aside = place.0.join("aside");
@@ -404,7 +404,7 @@ fn a_file_that_is_not_the_one_that_was_opened_is_not_written_for() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_kept_with_its_log_and_replaced() {
+fn an_unreadable_store_is_kept_with_its_log_and_replaced() {
     let (place, backup, file) = with_backup();
     let (broken, log) = (b"a cosmic ray".repeat(900), b"what was in the log".repeat(100));
     std::fs::write(&file, &broken).unwrap();
@@ -419,7 +419,7 @@ fn what_cannot_be_opened_is_kept_with_its_log_and_replaced() {
 }
 
 #[test]
-fn only_a_whole_backup_replaces_a_store() {
+fn only_a_complete_backup_replaces_a_store() {
     let (place, backup, file) = with_backup();
     let letter = place.0.join("letter.txt");
     std::fs::write(&letter, "Dear all".repeat(400)).unwrap();
@@ -442,7 +442,7 @@ fn only_a_whole_backup_replaces_a_store() {
 }
 
 #[test]
-fn a_restore_takes_nothing_away_that_stands_where_it_works() {
+fn a_restore_removes_no_file_at_its_working_path() {
     let (place, backup, file) = with_backup();
     for ending in ["", "-journal", "-wal", "-shm"] {
         let there = beside(&file, &format!(".restored{ending}"));
@@ -465,7 +465,7 @@ fn a_restore_takes_nothing_away_that_stands_where_it_works() {
 }
 
 #[test]
-fn an_empty_file_is_no_backup() {
+fn an_empty_file_is_not_a_backup() {
     let (place, _, file) = with_backup();
     let empty = place.0.join("empty.db");
     File::create(&empty).unwrap();
@@ -545,7 +545,7 @@ fn a_restore_into_a_place_whose_lock_was_replaced_is_refused() {
 }
 
 #[test]
-fn every_file_of_an_open_store_is_known_from_its_first_opening_on() {
+fn every_file_of_a_store_is_watched_from_the_first_opening() {
     let (place, backup, file) = with_backup();
     restore(&backup, &file).unwrap();
     for ending in ["-wal", "-shm", ""] {
@@ -566,7 +566,7 @@ fn every_file_of_an_open_store_is_known_from_its_first_opening_on() {
 }
 
 #[test]
-fn during_a_restore_there_is_always_a_store_and_nobody_gets_the_lock() {
+fn a_store_always_exists_and_stays_locked_during_a_restore() {
     let (_place, backup, file) = with_backup();
     let (lock, fresh) = (beside(&file, ".lock"), beside(&file, ".restored"));
     let is_over = AtomicBool::new(false);

@@ -15,7 +15,7 @@ fn wait_for(flag: &AtomicBool) {
 }
 
 #[test]
-fn a_write_that_is_given_up_before_its_turn_is_never_run_and_keeps_its_places_until_then() {
+fn a_cancelled_waiting_write_is_never_run_and_keeps_its_slot_until_its_turn() {
     for (store, kind, _) in stores() {
         let (begun, may_end) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let busy = {
@@ -50,7 +50,7 @@ fn a_write_that_is_given_up_before_its_turn_is_never_run_and_keeps_its_places_un
 }
 
 #[test]
-fn reads_of_a_document_that_are_given_up_keep_nobody_from_reading() {
+fn cancelled_document_reads_do_not_block_others() {
     for (store, kind, _) in stores() {
         create(&store, document(kind, "there", vec![]));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

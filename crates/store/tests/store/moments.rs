@@ -24,7 +24,7 @@ fn family(store: &Store, a: KindId, b: KindId) -> [DocumentId; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_confined_to_named_documents_or_to_who_refers_to_some() {
+async fn a_list_can_be_restricted_to_documents_or_to_their_referrers() {
     for (store, a, b) in stores() {
         let [t1, t2] = tokio::task::block_in_place(|| family(&store, a, b));
         let all = store.list(ListQuery::all(a)).await.unwrap().rows;
@@ -101,7 +101,7 @@ async fn a_list_is_confined_to_named_documents_or_to_who_refers_to_some() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_lists_of_a_moment_see_one_state() {
+async fn all_lists_of_one_moment_see_the_same_state() {
     for (store, a, _) in stores() {
         let both = vec![document(a, "x", vec![]), document(a, "y", vec![])];
         tokio::task::block_in_place(|| create_all(&store, both));
@@ -133,7 +133,7 @@ async fn all_lists_of_a_moment_see_one_state() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_that_asks_nothing_or_gives_up_leaves_the_store_as_able_as_before() {
+async fn empty_or_failed_work_at_one_moment_leaks_no_capacity() {
     for (store, a, _) in stores() {
         tokio::task::block_in_place(|| create(&store, document(a, "x", vec![])));
         for _ in 0..20 {

@@ -5,7 +5,7 @@ use homeroom_store::{ListQuery, NaturalKey};
 use crate::support::{Place, create, delete, document, key, stores};
 
 #[tokio::test]
-async fn the_number_of_a_deleted_document_is_not_given_again_after_a_restart() {
+async fn the_number_of_a_deleted_document_is_not_reused_after_a_restart() {
     let place = Place::new();
     let (store, a) = place.open();
     for name in ["x", "y", "z"] {
@@ -32,7 +32,7 @@ async fn the_number_of_a_deleted_document_is_not_given_again_after_a_restart() {
 }
 
 #[test]
-fn an_identity_under_a_base_goes_with_its_document() {
+fn deleting_a_document_deletes_its_base_identity() {
     for (store, a, b) in stores() {
         let base = NaturalKey::of("base", [&b"7"[..]]);
         let mut school = document(a, "x", vec![]);

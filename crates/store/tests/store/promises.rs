@@ -29,7 +29,7 @@ fn a_document_is_found_by_id_and_by_identity() {
 }
 
 #[test]
-fn a_store_is_of_the_standard_that_it_is_opened_with_first() {
+fn a_store_keeps_the_standard_of_its_first_opening() {
     let standard = |version: &str| StandardName { schema: "ed-fi".into(), version: version.into() };
     for (store, ..) in stores() {
         let first = store.keep_standard(standard("5.2.0"), false).unwrap();
@@ -45,7 +45,7 @@ fn a_store_is_of_the_standard_that_it_is_opened_with_first() {
 }
 
 #[test]
-fn a_refused_plan_writes_nothing_and_takes_no_other_with_it() {
+fn a_refused_plan_writes_nothing_and_fails_no_other() {
     for (store, a, _) in stores() {
         create(&store, document(a, "x", vec![]));
         let twice = document(a, "x", vec![]);
@@ -84,7 +84,7 @@ fn a_refused_plan_writes_nothing_and_takes_no_other_with_it() {
 }
 
 #[tokio::test]
-async fn lists_come_in_order_of_creation_and_count_exactly_at_any_depth() {
+async fn lists_are_in_order_of_creation_and_counts_are_exact_at_any_depth() {
     for (store, a, b) in stores() {
         for at in 0..9_000 {
             let kind = if at % 3 == 0 { b } else { a };
@@ -114,7 +114,7 @@ async fn lists_come_in_order_of_creation_and_count_exactly_at_any_depth() {
 }
 
 #[tokio::test]
-async fn filters_windows_and_targets_agree_with_a_plain_walk() {
+async fn filters_windows_and_targets_agree_with_a_full_scan() {
     for (store, a, b) in stores() {
         create(&store, document(b, "t1", vec![]));
         create(&store, document(b, "t2", vec![]));
@@ -224,7 +224,7 @@ fn edges_follow_a_replaced_document() {
 }
 
 #[test]
-fn a_store_reopens_where_it_was_and_lets_nobody_else_in() {
+fn a_reopened_store_continues_where_it_was_and_is_exclusive() {
     let folder = std::env::temp_dir().join(format!("homeroom-reopen-{}", Uuid::new()));
     let options = Options::for_file(folder.join("homeroom.db"));
     let store = Store::open(&options).unwrap();
@@ -267,7 +267,7 @@ fn another_programs_file_and_a_store_from_the_future_are_refused() {
 }
 
 #[test]
-fn documents_from_before_the_first_release_are_refused_and_an_empty_store_is_taken_along() {
+fn a_prerelease_store_with_documents_is_refused_and_an_empty_one_is_migrated() {
     for is_empty in [false, true] {
         let place = Place::new();
         let (store, a) = place.open();
@@ -297,7 +297,7 @@ fn documents_from_before_the_first_release_are_refused_and_an_empty_store_is_tak
 }
 
 #[test]
-fn a_store_of_the_first_release_is_taken_along_with_its_counts() {
+fn a_store_of_the_first_release_is_migrated_with_its_counts() {
     let place = Place::new();
     let (store, a) = place.open();
     for name in ["x", "y"] {
@@ -335,7 +335,7 @@ async fn a_read_that_takes_too_long_is_interrupted() {
 }
 
 #[tokio::test]
-async fn a_list_within_bounds_is_interrupted_however_far_an_offset_takes_it() {
+async fn a_bounded_list_is_interrupted_at_any_offset() {
     let place = Place::new();
     let (store, kind) = place.open();
     let documents = (0..20_000).map(|at| document(kind, &format!("n{at}"), vec![]));

@@ -27,7 +27,7 @@ fn creation(
 }
 
 #[test]
-fn a_rehearsed_plan_finds_what_earlier_ones_would_have_created_and_writes_nothing() {
+fn a_rehearsed_plan_sees_documents_of_earlier_ones_and_writes_nothing() {
     for (store, a, _) in stores() {
         let version = create(&store, document(a, "stored", vec![]));
         let rehearsal = Rehearsal::default();

@@ -7,7 +7,7 @@ use homeroom_store::{Snapshot, SnapshotOptions, Span, StoreError, StoreUrl};
 use crate::support::{Place, create, create_all, delete, document, names, stores};
 
 #[test]
-fn a_snapshot_shows_one_moment_however_the_store_changes_meanwhile() {
+fn a_snapshot_shows_one_moment_despite_concurrent_changes() {
     for (store, kind, other) in stores() {
         for name in ["one", "two", "three"] {
             create(&store, document(kind, name, vec![]));
@@ -28,7 +28,7 @@ fn a_snapshot_shows_one_moment_however_the_store_changes_meanwhile() {
 }
 
 #[test]
-fn a_snapshot_gives_what_changed_and_what_went_after_a_change_version() {
+fn a_snapshot_gives_changes_and_deletions_after_a_version() {
     for (store, kind, _) in stores() {
         create(&store, document(kind, "one", vec![]));
         let since = create(&store, document(kind, "two", vec![]));
@@ -49,7 +49,7 @@ fn a_snapshot_gives_what_changed_and_what_went_after_a_change_version() {
 }
 
 #[test]
-fn a_kind_is_counted_though_its_first_documents_are_gone() {
+fn a_kind_is_counted_even_if_its_first_documents_are_deleted() {
     for (store, kind, other) in stores() {
         create(&store, document(kind, "first", vec![]));
         delete(&store, "first");
@@ -67,7 +67,7 @@ fn a_kind_is_counted_though_its_first_documents_are_gone() {
 }
 
 #[test]
-fn a_page_of_large_documents_has_few_of_them() {
+fn a_page_holds_fewer_documents_if_they_are_large() {
     for (store, kind, _) in stores() {
         for name in ["one", "two", "three"] {
             let mut large = document(kind, name, vec![]);
@@ -84,7 +84,7 @@ fn a_page_of_large_documents_has_few_of_them() {
 }
 
 #[test]
-fn a_snapshot_ends_with_its_time() {
+fn a_snapshot_expires_at_its_time_limit() {
     for (store, kind, _) in stores() {
         let options = SnapshotOptions { time_max: Duration::from_mins(1), cache_kib: 512 };
         let lasting = store.snapshot_blocking(&options).unwrap();
@@ -100,7 +100,7 @@ fn a_snapshot_ends_with_its_time() {
 }
 
 #[test]
-fn a_snapshot_that_nobody_reads_any_more_sets_the_log_free_at_its_time() {
+fn an_unread_snapshot_releases_the_log_at_its_time_limit() {
     let place = Place::new();
     let (store, kind) = place.open();
     let brief = SnapshotOptions { time_max: Duration::from_secs(1), cache_kib: 512 };
@@ -124,7 +124,7 @@ fn a_snapshot_that_nobody_reads_any_more_sets_the_log_free_at_its_time() {
 }
 
 #[test]
-fn a_file_that_is_no_store_has_no_snapshot() {
+fn a_file_that_is_not_a_store_has_no_snapshot() {
     let place = Place::new();
     let absent = place.0.join("absent.db");
 

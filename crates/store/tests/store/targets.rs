@@ -22,7 +22,7 @@ fn target(store: &Store, name: &str) -> Option<(DocumentId, KindId)> {
 }
 
 #[test]
-fn a_target_is_found_until_it_is_deleted_under_its_own_identity_and_its_base_s() {
+fn a_target_is_found_by_its_own_and_its_base_identity_until_it_is_deleted() {
     for (store, a, b) in stores() {
         let with_alias = |kind| {
             let mut new = document(kind, "own", vec![]);

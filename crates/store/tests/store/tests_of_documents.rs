@@ -52,7 +52,7 @@ fn put(store: &Store, kind: KindId, name: &str, body: &str, to: &[&str]) -> i64 
 }
 
 #[test]
-fn a_text_passes_by_its_values_and_by_the_items_of_its_lists() {
+fn a_test_matches_values_and_items_of_lists() {
     for (store, kind, _) in stores() {
         let body = concat!(
             r#"{"a":"Red","b":{"n":7},"l":[{"c":"x","m":[{"d":1}]},{"c":"y"}],"t":true,"#,
@@ -97,7 +97,7 @@ fn a_text_passes_by_its_values_and_by_the_items_of_its_lists() {
 }
 
 #[test]
-fn a_referrer_counts_with_its_own_text_and_where_values_must_be_the_same() {
+fn a_referrer_is_tested_by_its_own_text_and_by_shared_values() {
     for (store, one, other) in stores() {
         let id = put(&store, one, "red", r#"{"k":"red"}"#, &[]);
         put(&store, one, "blue", r#"{"k":"blue"}"#, &[]);
@@ -143,7 +143,7 @@ fn a_referrer_counts_with_its_own_text_and_where_values_must_be_the_same() {
 }
 
 #[test]
-fn many_are_told_in_the_order_of_asking_and_an_identity_may_be_a_bases() {
+fn answers_are_in_the_order_of_questions_and_base_identities_work() {
     for (store, kind, _) in stores() {
         let mut new = document(kind, "own", vec![]);
         new.alias = Some(NaturalKey::of("base", [&b"1"[..]]));
@@ -181,7 +181,7 @@ fn create_if(
 }
 
 #[test]
-fn a_plan_sees_what_the_plans_before_it_in_its_group_have_written() {
+fn a_plan_sees_the_writes_of_earlier_plans_in_its_group() {
     for (store, one, other) in stores() {
         create_all(&store, vec![document(one, "a", vec![]), document(one, "b", vec![])]);
         let number = |name: &str| store.target_blocking(key(name)).unwrap().unwrap().0;
@@ -206,7 +206,7 @@ fn a_plan_sees_what_the_plans_before_it_in_its_group_have_written() {
 }
 
 #[test]
-fn a_list_has_what_leads_to_a_document_that_passes_page_by_page() {
+fn a_list_by_a_tested_target_is_correct_page_by_page() {
     for (store, one, other) in stores() {
         let mut expected = vec![];
         for n in 0..40 {

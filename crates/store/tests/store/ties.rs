@@ -252,7 +252,7 @@ impl World {
 }
 
 #[test]
-fn a_list_within_bounds_has_what_an_obvious_reckoning_has() {
+fn a_bounded_list_equals_that_of_an_obvious_oracle() {
     for (store, ..) in stores() {
         let mut dice = Dice(42);
         let mut world = World::new(store, &mut dice);
@@ -279,7 +279,7 @@ fn a_list_within_bounds_has_what_an_obvious_reckoning_has() {
 }
 
 #[test]
-fn what_few_and_very_many_belong_to_comes_in_order_and_each_once() {
+fn items_with_few_or_many_members_are_listed_in_order_and_once() {
     for (store, paper, organization) in stores() {
         let above = store.kinds(&["above".to_owned()]).unwrap()[0];
         let organizations = (0..20).map(|n| {
@@ -331,7 +331,7 @@ fn what_few_and_very_many_belong_to_comes_in_order_and_each_once() {
 }
 
 #[test]
-fn a_way_leads_as_far_as_ties_go_and_sees_every_change_at_once() {
+fn a_path_follows_all_ties_and_sees_every_change_at_once() {
     for (store, person, _) in stores() {
         let kinds = store.kinds(&["above".to_owned(), "at".to_owned()]).unwrap();
         let (above, at) = (kinds[0], kinds[1]);

@@ -9,7 +9,7 @@ fn model() -> Model {
 }
 
 #[test]
-fn a_definition_says_what_it_asks_for_and_what_may_be_missing() {
+fn a_definition_describes_its_condition_and_hints_at_what_is_missing() {
     let model = model();
     let code = "uri://ed-fi.org/StudentCharacteristicDescriptor#Homeless";
     for (name, definition, asks, hint) in [
@@ -54,7 +54,7 @@ fn a_definition_says_what_it_asks_for_and_what_may_be_missing() {
 }
 
 #[test]
-fn who_refers_from_several_places_is_told_by_the_values_of_the_one_that_is_meant() {
+fn an_association_with_several_references_is_matched_by_the_named_one() {
     let model = model();
     let same = |name: &str, definition: &Value| -> Vec<SharedValue> {
         match CustomView::read(name, definition, &model).unwrap().rule {
@@ -97,7 +97,7 @@ fn defined(model: &Model, basis: Target) -> Vec<(String, Result<CustomView, Vec<
 }
 
 #[test]
-fn every_reference_can_be_named_by_which_a_basis_is_referred_to() {
+fn every_reference_to_a_basis_can_be_used_in_a_definition() {
     let model = model();
     let bases = model.abstracts.iter().map(|base| Target::Abstract(base.id));
     let kinds = model.resources.iter().filter(|r| r.kind != ResourceKind::Descriptor);
@@ -112,7 +112,7 @@ fn every_reference_can_be_named_by_which_a_basis_is_referred_to() {
 }
 
 #[test]
-fn each_kind_of_a_basis_has_its_own_name_for_what_is_shared() {
+fn each_subclass_of_a_basis_has_its_own_path_to_the_shared_value() {
     let model = model();
     let by = json!({"where": {
         "exists": "educationOrganizationPeerAssociations",
@@ -134,7 +134,7 @@ fn each_kind_of_a_basis_has_its_own_name_for_what_is_shared() {
 }
 
 #[test]
-fn every_fault_is_named_with_its_place_and_what_may_have_been_meant() {
+fn every_fault_is_reported_with_its_place_and_a_suggestion() {
     let model = model();
     let rule = |rule: Value| json!({ "where": rule });
     let deep = (0..9).fold(

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_integer_has_only_the_bounds_that_its_format_does_not_have() {
+    fn an_integer_states_only_bounds_that_its_format_does_not_imply() {
         let (least, greatest) = (i32::MIN.into(), i32::MAX.into());
         for (bits, min, max, expected) in [
             (32, least, greatest, json!({ "type": "integer", "format": "int32" })),

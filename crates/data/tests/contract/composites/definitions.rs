@@ -8,7 +8,7 @@ use crate::app::documents::{enrolment, with};
 use crate::app::{Client, STANDARDS, model};
 
 #[tokio::test]
-async fn only_the_reference_that_a_definition_names_leads_from_one_resource_to_another() {
+async fn a_definition_follows_only_the_reference_that_it_names() {
     let own = definition(
         r#"<Specification>
 <Parameter name="School.Id" filterPath="StudentSchoolAssociations-&gt;StudentReference.Id"/>
@@ -68,7 +68,7 @@ fn definition(inside: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_definition_of_ones_own_is_served_beside_the_shipped_ones() {
+async fn a_custom_definition_is_served_beside_the_shipped_ones() {
     let own = definition(
         r#"<Specification>
 <Parameter name="School.Id" filterPath="CourseOfferingReference-&gt;SchoolReference.Id" queryable="false"/>
@@ -119,7 +119,7 @@ async fn a_definition_of_ones_own_is_served_beside_the_shipped_ones() {
 }
 
 #[test]
-fn a_definition_that_does_not_fit_is_refused_with_its_line_and_what_would_be_right() {
+fn an_invalid_definition_is_refused_with_its_line_and_a_hint() {
     let base = |inside: &str| {
         definition(&format!("<BaseResource name=\"Section\">\n{inside}\n</BaseResource>"))
     };
@@ -190,7 +190,7 @@ fn a_definition_that_does_not_fit_is_refused_with_its_line_and_what_would_be_rig
 }
 
 #[test]
-fn a_category_takes_the_place_of_the_shipped_one_and_cannot_stand_twice() {
+fn a_category_overrides_the_shipped_one_and_cannot_be_defined_twice() {
     let text = definition("<BaseResource name=\"Section\"><Property name=\"Id\"/></BaseResource>");
     let text = text.replace("\"mine\"", "\"Ed-Fi\"").replace("\"views\"", "\"Enrollment\"");
     let file = |name: &str| (name.to_owned(), text.clone());

@@ -6,7 +6,7 @@ use homeroom_store::{Answer, Ask, Decision, Row, Start};
 
 use super::super::reach::{check_stored, ways};
 use super::super::respell::keep_identity;
-use super::stage::{Cleared, Grants, Onto, Sent, Stage, Step, Stored, Terms};
+use super::stage::{Cleared, Grants, NextStage, Onto, SaveStage, Sent, Stored, Terms};
 use super::write::unchanged;
 use crate::catalog::is_descriptor;
 use crate::refusal::Refusal;
@@ -14,7 +14,7 @@ use crate::rights::{About, questions, stored_starts};
 
 impl Terms {
     /// Takes the stored document, if there is one, and asks what leads from it to the caller.
-    pub(super) fn look(&self, mut sent: Sent, grants: Grants, found: Vec<Answer>) -> Step {
+    pub(super) fn look(&self, mut sent: Sent, grants: Grants, found: Vec<Answer>) -> NextStage {
         let kind = self.catalog.kind(sent.document.resource);
         let mut found = found.into_iter();
         let row = match found.next() {
@@ -44,11 +44,11 @@ impl Terms {
         if asks.is_empty() {
             return self.reach(stored, vec![]);
         }
-        Ok((Stage::Stored(stored), Decision::Ask(asks)))
+        Ok((SaveStage::Stored(stored), Decision::Ask(asks)))
     }
 
     /// Checks a document that is not stored yet.
-    fn clear_new(&self, sent: Sent, grant: &Grant) -> Step {
+    fn clear_new(&self, sent: Sent, grant: &Grant) -> NextStage {
         self.check_sent(&sent, grant)?;
         self.precondition.check(None)?;
         let Sent { document, about, .. } = sent;
@@ -56,7 +56,7 @@ impl Terms {
     }
 
     /// Checks whether the grant covers the stored document.
-    pub(super) fn reach(&self, stored: Stored, found: Vec<Answer>) -> Step {
+    pub(super) fn reach(&self, stored: Stored, found: Vec<Answer>) -> NextStage {
         let Stored { mut sent, row, grant, asked } = stored;
         let resource = self.catalog.model.resource(sent.document.resource);
         let mut found = found.into_iter();
@@ -78,7 +78,7 @@ impl Terms {
 
     /// Checks the sent document, after the stored one was within reach, and whether there is a
     /// change.
-    fn clear_stored(&self, sent: Sent, row: Row, grant: &Grant) -> Step {
+    fn clear_stored(&self, sent: Sent, row: Row, grant: &Grant) -> NextStage {
         let resource = self.catalog.model.resource(sent.document.resource);
         if row.key != sent.document.key {
             return Err(key_change(resource));
@@ -93,7 +93,7 @@ impl Terms {
         if let Some(row) = cleared.unchanged()
             && self.is_spelled_as_known(&cleared)
         {
-            return Ok((Stage::Decided, Decision::Write(vec![], unchanged(row))));
+            return Ok((SaveStage::Decided, Decision::Write(vec![], unchanged(row))));
         }
         self.ask_targets(cleared)
     }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use homeroom_store::{Answer, Ask, Decision, NaturalKey};
 
 use super::super::respell::{Respelled, respell};
-use super::stage::{Cleared, Stage, Step, Targets, Terms};
+use super::stage::{Cleared, NextStage, SaveStage, Targets, Terms};
 use super::write::unchanged;
 use crate::rights;
 
 impl Terms {
     /// Asks the store for all targets of the document.
-    pub(super) fn ask_targets(&self, cleared: Cleared) -> Step {
+    pub(super) fn ask_targets(&self, cleared: Cleared) -> NextStage {
         let Cleared { document, about, .. } = &cleared;
         let mut keys: Vec<NaturalKey> = document
             .references
@@ -28,7 +28,7 @@ impl Terms {
             return self.write(cleared, Targets::new());
         }
         let asks = keys.iter().copied().map(Ask::Target).collect();
-        Ok((Stage::Targets(cleared, keys), Decision::Ask(asks)))
+        Ok((SaveStage::Targets(cleared, keys), Decision::Ask(asks)))
     }
 
     /// Takes the targets, and asks for unknown spellings of descriptors among them.
@@ -37,7 +37,7 @@ impl Terms {
         cleared: Cleared,
         keys: &[NaturalKey],
         found: Vec<Answer>,
-    ) -> Step {
+    ) -> NextStage {
         let mut targets = Targets::new();
         for (key, answer) in keys.iter().zip(found) {
             if let Answer::Target(Some(target)) = answer {
@@ -56,7 +56,7 @@ impl Terms {
             return self.spell(cleared, targets, &HashMap::new());
         }
         let asks = unknown.iter().copied().map(Ask::Document).collect();
-        Ok((Stage::Spellings(cleared, targets, unknown), Decision::Ask(asks)))
+        Ok((SaveStage::Spellings(cleared, targets, unknown), Decision::Ask(asks)))
     }
 
     /// Takes the documents of descriptors, and remembers their spellings.
@@ -66,7 +66,7 @@ impl Terms {
         targets: Targets,
         keys: &[NaturalKey],
         found: Vec<Answer>,
-    ) -> Step {
+    ) -> NextStage {
         let mut learned = HashMap::new();
         for (key, answer) in keys.iter().zip(found) {
             if let Answer::Document(Some(row)) = answer
@@ -85,7 +85,7 @@ impl Terms {
         mut cleared: Cleared,
         targets: Targets,
         learned: &HashMap<NaturalKey, Arc<str>>,
-    ) -> Step {
+    ) -> NextStage {
         let document = &mut cleared.document;
         let mut others = vec![];
         for at in &document.spelled {
@@ -97,7 +97,7 @@ impl Terms {
         }
         respell(document, &others);
         match cleared.unchanged() {
-            Some(row) => Ok((Stage::Decided, Decision::Write(vec![], unchanged(row)))),
+            Some(row) => Ok((SaveStage::Decided, Decision::Write(vec![], unchanged(row)))),
             None => self.write(cleared, targets),
         }
     }

@@ -114,7 +114,7 @@ pub(super) type Targets = HashMap<NaturalKey, (DocumentId, Uuid, KindId)>;
 
 /// What is known, and what the store was last asked for.
 #[derive(Clone)]
-pub(super) enum Stage {
+pub(super) enum SaveStage {
     /// The stored document, and what leads from the sent one to the caller.
     Sent(Sent, Grants),
     /// What leads from the stored document to the caller.
@@ -127,7 +127,7 @@ pub(super) enum Stage {
     Decided,
 }
 
-impl Stage {
+impl SaveStage {
     /// Returns the document as long as it is not decided upon.
     pub(super) fn into_document(self) -> Option<Document> {
         match self {
@@ -139,4 +139,4 @@ impl Stage {
 }
 
 /// The next stage with its questions, or the last one with its writes.
-pub(super) type Step = Result<(Stage, Decision<Written, Refusal>), Refusal>;
+pub(super) type NextStage = Result<(SaveStage, Decision<Written, Refusal>), Refusal>;

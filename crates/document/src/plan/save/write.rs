@@ -4,7 +4,7 @@ use homeroom_model::Resource;
 use homeroom_store::{Decision, DocumentId, Link, NewDocument, References, Row, Uuid, Write};
 
 use super::super::outcome::{Effect, Written};
-use super::stage::{Cleared, Onto, Stage, Step, Targets, Terms};
+use super::stage::{Cleared, NextStage, Onto, SaveStage, Targets, Terms};
 use crate::refusal::{Refusal, unknown_descriptor};
 use crate::rights;
 use crate::validate::Document;
@@ -15,7 +15,7 @@ const NAMED_MAX: usize = 100;
 
 impl Terms {
     /// Checks that all targets exist, and writes the document.
-    pub(super) fn write(&self, cleared: Cleared, mut targets: Targets) -> Step {
+    pub(super) fn write(&self, cleared: Cleared, mut targets: Targets) -> NextStage {
         let Cleared { document, about, onto } = cleared;
         let resource = self.catalog.model.resource(document.resource);
         let kind = self.catalog.kind(document.resource);
@@ -67,7 +67,7 @@ impl Terms {
                 )
             }
         };
-        Ok((Stage::Decided, Decision::Write(vec![write], written)))
+        Ok((SaveStage::Decided, Decision::Write(vec![write], written)))
     }
 
     /// Returns the document's references with their targets.

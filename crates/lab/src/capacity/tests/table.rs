@@ -75,7 +75,7 @@ fn rows() -> Vec<Row> {
 }
 
 #[test]
-fn every_simulated_server_has_its_levels_in_order_and_each_was_kept_by_a_valid_trial() {
+fn every_simulated_server_has_ordered_levels_that_a_valid_trial_confirms() {
     let is_long = std::env::var_os("HOMEROOM_LONG").is_some();
     let seeds = if is_long { 60 } else { 2 };
     for Row(name, held, world) in rows() {
@@ -134,7 +134,7 @@ fn is_conservative(one: &Capacity, name: &str) {
 }
 
 #[test]
-fn a_short_look_whose_confirming_runs_are_void_says_at_least_what_a_valid_trial_kept() {
+fn a_search_with_void_confirmations_reports_the_best_valid_trial_as_a_lower_bound() {
     // The server answers 23,000 of 25,600; at some point the host begins to take time.
     let mut seen = 0;
     for seed in 0..14_u8 {

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn times_far_apart_get_a_logarithmic_axis() {
+    fn widely_spread_times_get_a_logarithmic_axis() {
         let axis = Axis::times("t", 2.0, 1_900.0);
 
         assert_eq!(names(&axis), "10 ms 100 ms 1 s");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_lies_outside() {
+    fn every_value_is_placed_within_the_axis() {
         for axis in [Axis::from_zero("", 10.0), Axis::times("", 1.0, 1e4), Axis::clock(5.0)] {
             for value in [-1e300, 0.0, 1e300, f64::NAN, f64::INFINITY] {
                 assert!((0.0..=1.0).contains(&axis.place(value)), "{axis:?} {value}");

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_style_sheet_has_a_class_for_each() {
+    fn the_style_sheet_has_a_class_for_each_pattern() {
         let styles = include_str!("../page/style.css");
         for at in 0..FILLS.len() {
             assert!(styles.contains(&format!(".k{at} {{ fill: url(#k{at}); }}")), "{at}");

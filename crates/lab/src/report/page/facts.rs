@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_reads_the_command_as_it_was() {
+    fn a_quoted_command_is_read_back_by_a_shell() {
         let words = ["lab", "run", "--name", "it's $(here)", ""].map(String::from);
 
         let shown = command(&words);

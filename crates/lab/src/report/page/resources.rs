@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_frequent_end_comes_first() {
+    fn the_right_status_comes_first_and_then_the_most_frequent() {
         let outcomes = [("201", 1_200), ("409", 3), ("500", 7), ("503", 1), ("timeout", 1)];
         let outcomes: Outcomes = outcomes.map(|(name, count)| (name.into(), count)).into();
 

@@ -66,7 +66,7 @@ const POOL: &str = "
     from = { pool = 'x', remove = true }";
 
 #[test]
-fn a_step_has_each_header_once_and_its_own_in_place_of_the_usual() {
+fn a_step_has_each_header_once_and_its_own_override_the_defaults() {
     let mut source = source(
         "[[steps]]
          name = 'x'
@@ -82,7 +82,7 @@ fn a_step_has_each_header_once_and_its_own_in_place_of_the_usual() {
 }
 
 #[test]
-fn a_client_carries_what_an_answer_gave_to_its_next_request() {
+fn a_client_carries_values_from_an_answer_to_its_next_request() {
     let mut source = source(SEQUENCE);
     let mut client = source.client(0);
     let location = [Header { name: "Location", value: b"/x/a7" }];
@@ -108,7 +108,7 @@ fn a_client_carries_what_an_answer_gave_to_its_next_request() {
 }
 
 #[test]
-fn a_step_whose_value_was_not_given_is_skipped_and_counted() {
+fn a_step_without_its_value_is_skipped_and_counted() {
     let program = program(SEQUENCE);
     let mut source = ScenarioSource::new(&program, share(0, 1));
     let mut client = source.client(0);
@@ -132,7 +132,7 @@ fn a_step_whose_value_was_not_given_is_skipped_and_counted() {
 }
 
 #[test]
-fn a_variable_of_the_file_is_what_it_is_until_an_answer_gives_another() {
+fn a_variable_keeps_its_initial_value_until_an_answer_replaces_it() {
     let mut source = source(
         "variables = { id = 'first' }\n[[steps]]\nname = 'x'\npath = '/${id}'\ntake = { id = \
          'body' }",
@@ -150,7 +150,7 @@ fn a_variable_of_the_file_is_what_it_is_until_an_answer_gives_another() {
 }
 
 #[test]
-fn no_serial_number_is_drawn_twice_over_all_threads() {
+fn serial_numbers_are_unique_across_threads() {
     let program = program("[[steps]]\nname = 'x'\npath = '/${serial}/${serial}'");
     let mut seen = BTreeSet::new();
 
@@ -172,7 +172,7 @@ fn no_serial_number_is_drawn_twice_over_all_threads() {
 }
 
 #[test]
-fn what_is_deleted_is_not_asked_for_again() {
+fn a_deleted_document_is_not_requested_again() {
     let mut source = source(POOL);
     let mut clients: Vec<Client> = (0..20).map(|number| source.client(number)).collect();
     let mut known = BTreeSet::new();
@@ -198,7 +198,7 @@ fn what_is_deleted_is_not_asked_for_again() {
 }
 
 #[test]
-fn what_failed_is_not_kept() {
+fn values_of_a_failed_answer_are_not_kept() {
     let mut source = source(POOL);
     let mut client = source.client(0);
 
@@ -210,7 +210,7 @@ fn what_failed_is_not_kept() {
 }
 
 #[test]
-fn a_pool_has_its_rows_from_the_start_shared_out_among_threads() {
+fn the_initial_rows_of_a_pool_are_divided_among_threads() {
     let program = program(
         "[pools]\nx = [{ id = 'a' }, { id = 'b' }, { id = 'c' }]
          [[steps]]\nname = 'always'\npath = '/'\nweight = 0.001
@@ -291,7 +291,7 @@ fn a_pause_is_as_long_as_the_step_says() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_before_the_run() {
+fn an_impossible_scenario_is_refused_before_the_run() {
     let with = |more: &str| format!("[[steps]]\nname = 'a'\npath = '/'\n{more}");
     for (text, told) in [
         ("", "steps: there are none"),
@@ -361,7 +361,7 @@ fn the_command_line_sets_variables_that_the_scenario_has() {
 }
 
 #[test]
-fn a_whole_path_has_the_targets_own_path_once() {
+fn an_absolute_path_contains_the_targets_base_path_once() {
     let text = "name = 'x'\n[[steps]]\nname = 'x'\npath = '${next}'\ntake = { next = 'body' }\n\
                 [[steps]]\nname = 'y'\npath = '/v7/z'";
     let setup = Setup { prefix: "/v7".into(), ..Setup::default() };
@@ -385,7 +385,7 @@ fn a_whole_path_has_the_targets_own_path_once() {
 }
 
 #[test]
-fn a_pool_that_no_step_uses_up_is_there_for_every_thread() {
+fn a_pool_that_no_step_consumes_is_available_to_every_thread() {
     let program = program(
         "pools = { x = [{ id = 'a' }] }
          [[steps]]
@@ -403,7 +403,7 @@ fn a_pool_that_no_step_uses_up_is_there_for_every_thread() {
 
 proptest! {
     #[test]
-    fn whatever_an_answer_gives_a_request_stays_whole(value in "\\PC{0,8}|[\\x00-\\x7f]{0,12}") {
+    fn no_value_from_an_answer_can_break_a_request(value in "\\PC{0,8}|[\\x00-\\x7f]{0,12}") {
         let mut source = source(
             "[[steps]]
              name = 'x'
@@ -442,7 +442,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_a_scenario_or_an_error(text in "\\PC{0,40}", path in "/[ -~]{0,20}") {
+    fn any_text_is_parsed_as_a_scenario_or_refused(text in "\\PC{0,40}", path in "/[ -~]{0,20}") {
         _ = ScenarioFile::read(&text);
         let file = format!("name = 'x'\n[[steps]]\nname = 'x'\npath = {path:?}");
         if let Ok(program) = Program::read(&file, &Setup::default()) {

@@ -2,12 +2,12 @@
 
 use tokio_postgres::types::ToSql;
 
-use super::reaching::{Question, Reaching};
+use super::reaching::{ReachStatement, Reaching};
 use super::statements::{VERSION, VERSIONS};
 use super::{Memory, Versions};
 use crate::error::StoreError;
 use crate::postgres::error::Fault;
-use crate::postgres::reads::{Asked, Reads};
+use crate::postgres::reads::{BoundStatement, Reads};
 use crate::postgres::value::arguments;
 use crate::tie::{Reached, Start, Way};
 
@@ -46,12 +46,12 @@ pub(in crate::postgres) async fn look(
 async fn ask(
     reads: &Reads,
     reaching: &mut Reaching,
-    questions: Vec<Question>,
+    questions: Vec<ReachStatement>,
 ) -> Result<Option<Versions>, StoreError> {
     let told = |fault: Fault| fault.told(|| StoreError::Failed("it took too long".into()));
     let arguments: Vec<Vec<&(dyn ToSql + Sync)>> =
         questions.iter().map(|question| arguments(&question.columns)).collect();
-    let mut all: Vec<Asked<'_>> = vec![(VERSIONS, &[])];
+    let mut all: Vec<BoundStatement<'_>> = vec![(VERSIONS, &[])];
     all.extend(questions.iter().zip(&arguments).map(|(question, a)| (&*question.text, &**a)));
     if !questions.is_empty() {
         all.push((VERSION, &[]));

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_goes_when_the_database_has_gone_back() {
+    fn remembered_results_are_dropped_when_the_database_goes_back() {
         let memory = Memory::default();
         let label = KindId(7);
         let remembered = |any| memory.climb(&state(any), label, 1).is_some();

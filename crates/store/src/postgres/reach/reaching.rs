@@ -30,7 +30,7 @@ struct Stepped {
 }
 
 /// A statement of [`Reaching`], with its arguments.
-pub(in crate::postgres) struct Question {
+pub(in crate::postgres) struct ReachStatement {
     pub(in crate::postgres) text: String,
     pub(in crate::postgres) columns: Vec<Column>,
     pub(in crate::postgres) of: Of,
@@ -56,7 +56,7 @@ impl Reaching {
 
     /// Returns the statements for the steps; a number without steps to follow is at its goal
     /// already.
-    pub(in crate::postgres) fn steps(&mut self) -> Vec<Question> {
+    pub(in crate::postgres) fn steps(&mut self) -> Vec<ReachStatement> {
         let mut questions = vec![];
         for (way, (numbers, keys)) in &self.asked {
             let labels = || Column::Kinds(way.steps.iter().map(|label| label.0.into()).collect());
@@ -64,7 +64,7 @@ impl Reaching {
                 let mut columns = vec![from];
                 columns.extend((!way.steps.is_empty()).then(labels));
                 let text = statements::steps(way, is_from_keys);
-                questions.push(Question { text, columns, of: Of::Steps(way.clone()) });
+                questions.push(ReachStatement { text, columns, of: Of::Steps(way.clone()) });
             };
             if way.steps.is_empty() {
                 let known = self.stepped.entry(way.clone()).or_default();
@@ -87,7 +87,7 @@ impl Reaching {
         &mut self,
         memory: &Memory,
         state: Option<&Versions>,
-    ) -> Vec<Question> {
+    ) -> Vec<ReachStatement> {
         let mut missing: BTreeMap<KindId, BTreeSet<i64>> = BTreeMap::new();
         for (way, stepped) in &self.stepped {
             for item in stepped.values().flat_map(|stepped| &stepped.items) {
@@ -110,7 +110,7 @@ impl Reaching {
                 let columns =
                     vec![Column::Numbers(some.to_vec()), Column::Kinds(vec![label.0.into()])];
                 let text = statements::CLIMBS.to_owned();
-                questions.push(Question { text, columns, of: Of::Climbs(label) });
+                questions.push(ReachStatement { text, columns, of: Of::Climbs(label) });
             }
         }
         questions

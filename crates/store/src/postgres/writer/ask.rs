@@ -9,7 +9,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::dialect::Dialect;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
-use crate::plan::{ACCESS_VERSION, Answer, Ask};
+use crate::plan::{ACCESS_VERSION, Answer, Ask, Target};
 use crate::postgres::error::Fault;
 use crate::postgres::reach::Reaching;
 use crate::postgres::reach::{self, Memory, Versions};
@@ -35,7 +35,7 @@ pub(super) struct Questions {
 }
 
 /// A statement that answers questions, and how its rows are read.
-pub(super) struct Question {
+pub(super) struct AskStatement {
     pub(super) text: Cow<'static, str>,
     of: Of,
     columns: Vec<Column>,
@@ -54,14 +54,14 @@ enum Of {
 }
 
 /// The document that has an identity, and whether the identity is its own.
-type Target = (bool, (DocumentId, Uuid, KindId));
+type FoundTarget = (bool, Target);
 
 /// Answers, by what was asked.
 #[derive(Default)]
 pub(super) struct Found {
     by_key: HashMap<[u8; 16], Row>,
     by_uuid: HashMap<[u8; 16], Row>,
-    targets: HashMap<[u8; 16], Target>,
+    targets: HashMap<[u8; 16], FoundTarget>,
     referrers: HashMap<i64, Vec<KindId>>,
     reaching: Reaching,
     passed: Vec<(Arc<DocumentTest>, HashMap<Start, Passed>)>,
@@ -92,16 +92,16 @@ impl Questions {
 
     /// Returns the statements, and the object that collects their answers. The version of clients
     /// and their rights is asked for unless the transaction knows it already.
-    pub(super) fn into_statements(mut self, knows_access: bool) -> (Vec<Question>, Found) {
+    pub(super) fn into_statements(mut self, knows_access: bool) -> (Vec<AskStatement>, Found) {
         let mut out = vec![];
         if self.asks_access && !knows_access {
-            out.push(Question::of(ACCESS_VERSION, Of::Access, vec![]));
+            out.push(AskStatement::of(ACCESS_VERSION, Of::Access, vec![]));
         }
         let mut uuids = |text: &'static str, of: Of, all: BTreeSet<[u8; 16]>| {
             let all: Vec<_> = all.into_iter().map(uuid::Uuid::from_bytes).collect();
             for some in all.chunks(ROWS_MAX) {
                 let columns = vec![Column::Uuids(some.to_vec())];
-                out.push(Question::of(text, of.clone(), columns));
+                out.push(AskStatement::of(text, of.clone(), columns));
             }
         };
         uuids(BY_KEY, Of::Documents, self.keys);
@@ -110,15 +110,15 @@ impl Questions {
         let referrers: Vec<_> = self.referrers.into_iter().collect();
         for some in referrers.chunks(ROWS_MAX) {
             let columns = vec![Column::Numbers(some.to_vec())];
-            out.push(Question::of(REFERRERS, Of::Referrers, columns));
+            out.push(AskStatement::of(REFERRERS, Of::Referrers, columns));
         }
-        out.extend(self.reaching.steps().into_iter().map(Question::of_reach));
+        out.extend(self.reaching.steps().into_iter().map(AskStatement::of_reach));
         for (test, starts) in self.tests {
             let starts: Vec<Start> = starts.into_iter().collect();
             for some in starts.chunks(ROWS_MAX) {
                 let of = Of::Tests(Arc::clone(&test), some.into());
                 let statements = through::statements(Dialect::Postgres, some, &test);
-                out.extend(statements.into_iter().map(|statement| Question {
+                out.extend(statements.into_iter().map(|statement| AskStatement {
                     text: statement.text.into(),
                     of: of.clone(),
                     columns: vec![],
@@ -126,7 +126,7 @@ impl Questions {
                 }));
             }
         }
-        out.extend(self.sql.into_iter().map(|sql| Question {
+        out.extend(self.sql.into_iter().map(|sql| AskStatement {
             text: sql.text.into(),
             of: Of::Sql,
             columns: vec![],
@@ -136,13 +136,13 @@ impl Questions {
     }
 }
 
-impl Question {
+impl AskStatement {
     fn of(text: &'static str, of: Of, columns: Vec<Column>) -> Self {
         Self { text: text.into(), of, columns, values: vec![] }
     }
 
-    fn of_reach(question: reach::Question) -> Self {
-        let reach::Question { text, columns, of } = question;
+    fn of_reach(statement: reach::ReachStatement) -> Self {
+        let reach::ReachStatement { text, columns, of } = statement;
         Self { text: text.into(), of: Of::Reach(of), columns, values: vec![] }
     }
 
@@ -201,8 +201,12 @@ impl Found {
     }
 
     /// Returns the questions for climbs that are not remembered for this state.
-    pub(super) fn climbs(&mut self, memory: &Memory, state: Option<&Versions>) -> Vec<Question> {
-        self.reaching.climbs(memory, state).into_iter().map(Question::of_reach).collect()
+    pub(super) fn climbs(
+        &mut self,
+        memory: &Memory,
+        state: Option<&Versions>,
+    ) -> Vec<AskStatement> {
+        self.reaching.climbs(memory, state).into_iter().map(AskStatement::of_reach).collect()
     }
 
     /// Stores the climbs of this state in memory.

@@ -9,7 +9,7 @@ use crate::postgres::connection::in_order;
 use crate::postgres::error::Fault;
 use crate::postgres::writer::batch::Statement;
 use crate::postgres::writer::group::{prepare_all, run};
-use crate::postgres::writer::{Failing, Lane, PAUSE_MAX};
+use crate::postgres::writer::{Failing, PAUSE_MAX, WriterState};
 
 /// How long to try to find out the outcome of a commit.
 const DOUBT: Duration = Duration::from_mins(1);
@@ -21,7 +21,7 @@ const COMMITTED: &str = "INSERT INTO node (id, txn, seen) VALUES (?1, ?2, ?3) \
 const WAIT: &str = "SELECT id FROM counter WHERE name = 'writer' FOR UPDATE";
 const LAST: &str = "SELECT txn FROM node WHERE id = ?1";
 
-impl Lane {
+impl WriterState {
     /// Writes the remaining statements, and commits.
     pub(super) async fn commit(
         &mut self,

@@ -14,7 +14,7 @@ use crate::postgres::connection::{Connection, in_order};
 use crate::postgres::error::Fault;
 use crate::postgres::error::damaged;
 use crate::postgres::reach::{ALL_VERSIONS, Memory, Versions};
-use crate::postgres::writer::ask::{Found, Question, Questions};
+use crate::postgres::writer::ask::{AskStatement, Found, Questions};
 use crate::postgres::writer::batch::{Batch, Statement};
 use crate::postgres::writer::touch::{self, Changed, Touch};
 use crate::store::{Job, Step};
@@ -227,7 +227,7 @@ async fn fly(
     connection: &Connection,
     memory: &Memory,
     writes: &[Statement],
-    questions: &[Question],
+    questions: &[AskStatement],
     is_first: bool,
 ) -> Result<Flown, Fault> {
     let texts = writes.iter().map(|write| write.text);

@@ -1,4 +1,4 @@
-//! The tests of bounds, with the sets of numbers that they reduce to.
+//! The tests of bounds, with the sets of numbers that pass them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::tie::Way;
 /// The tests of a list's bounds, prepared.
 pub(super) struct Checks {
     groups: Vec<Vec<Vec<Check>>>,
-    /// How many of a document's marks the tests read.
+    /// The number of a document's first marks that the tests read.
     pub(super) marks: usize,
 }
 
@@ -25,11 +25,11 @@ pub(super) struct Check {
     pub(super) past: bool,
     pub(super) leads: Option<Leads>,
     pub(super) set: Arc<Set>,
-    /// Results for numbers whose steps were followed before.
+    /// The results for numbers whose steps have been followed.
     known: HashMap<i64, bool>,
 }
 
-/// Sets that were found, by label, direction, and the numbers they started from.
+/// The sets found so far, by label, direction, and the numbers from which they start.
 type Sets = HashMap<(KindId, bool, Arc<[i64]>), Arc<Set>>;
 
 /// The numbers that pass.
@@ -67,7 +67,7 @@ impl Checks {
         single.flat_map(|group| &group[0])
     }
 
-    /// Returns whether nothing can pass.
+    /// Returns whether no document can pass.
     pub(super) fn is_hopeless(&self) -> bool {
         let is_hopeless = |checks: &Vec<Check>| checks.iter().any(|c| c.set.numbers.is_empty());
         self.groups.iter().any(|group| group.iter().all(is_hopeless))
@@ -126,7 +126,7 @@ impl Check {
         Ok(Self { mark, steps, past, leads: Some(leads), set, known: HashMap::new() })
     }
 
-    /// Follows the steps from the marks that are new.
+    /// Follows the steps from marks that have not been seen before.
     async fn learn<S: Source>(&mut self, source: &S, heads: &[&Head]) -> Result<(), S::Error> {
         if self.steps.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The pieces in which a list with bounds is examined.
+//! The chunks in which a list with bounds is examined.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ pub(super) async fn rows<S: Source>(source: &S, ids: &[i64]) -> Result<Vec<Row>,
     Ok(rows)
 }
 
-/// Returns numbers by the number they belong to.
+/// Returns numbers, grouped by the number to which they belong.
 pub(super) async fn pairs<S: Source>(
     source: &S,
     statement: &Statement,

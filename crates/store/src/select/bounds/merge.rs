@@ -1,4 +1,5 @@
-//! Merges what many numbers lead to, in order of creation, reading the next few of each at a time.
+//! Merges the candidates to which many numbers lead, in order of creation, and reads the next few
+//! of each number at a time.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 

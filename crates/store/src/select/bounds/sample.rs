@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_of_equal_length_and_not_too_short() {
+    fn sampled_runs_have_equal_and_sufficient_length() {
         assert_eq!(lengths(0, 5, 10), [0]);
         assert_eq!(lengths(19, 5, 10), [19]);
         assert_eq!(lengths(100, 5, 10), [20; 5]);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn however_many_are_taken_few_are_kept_and_runs_stay_about_equal() {
+    fn a_sample_stays_small_and_its_runs_stay_nearly_equal() {
         let all = lengths(1_000_000, 8, 2_500);
 
         assert_eq!(all.len(), 8);

@@ -1,4 +1,4 @@
-//! Chooses where a list with bounds looks for its documents.
+//! Chooses where a list with bounds searches for its documents.
 
 use super::chunk::{CHUNK_MAX, CHUNK_MIN, after};
 use crate::list::{Leads, ListQuery};
@@ -13,7 +13,7 @@ use crate::sql::Value;
 
 /// Most documents whose referrers are merged.
 const TARGETS_MAX: usize = 1_000;
-/// Walks candidates in order of creation.
+/// A scan of candidates in order of creation.
 pub(super) struct Scan {
     mode: Mode,
     /// Everything up to this number has been examined.
@@ -26,14 +26,14 @@ pub(super) struct Scan {
 enum Mode {
     /// The list's own candidates.
     Base(Driver),
-    /// The documents that numbers lead to.
+    /// The documents to which numbers lead.
     Merge(Merge),
     /// A fixed set of documents.
     Documents(Vec<i64>),
 }
 
 impl Scan {
-    /// Chooses where to look.
+    /// Chooses the candidates to scan.
     pub(super) async fn begin<S: Source>(
         source: &S,
         query: &ListQuery,

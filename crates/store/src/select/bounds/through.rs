@@ -1,4 +1,4 @@
-//! Tests what a list's documents lead to.
+//! Tests the documents to which the documents of a list lead.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use crate::select::through;
 use crate::through::{LeadsTo, Through};
 use crate::tie::Start;
 
-/// Most documents whose texts are in memory at once.
+/// Most documents whose bodies are in memory at once.
 const TEXTS_MAX: usize = 500;
 /// Most documents whose results are remembered.
 const KNOWN_MAX: usize = 100_000;
@@ -18,7 +18,7 @@ const KNOWN_MAX: usize = 100_000;
 /// The tests of a list, with the results for documents that were tested.
 pub(super) struct Throughs<'q> {
     tests: Vec<(&'q Through, HashMap<Start, bool>)>,
-    /// How many of a document's marks are read.
+    /// The number of a document's first marks that are read.
     pub(super) marks: usize,
 }
 
@@ -32,7 +32,7 @@ impl<'q> Throughs<'q> {
         Self { tests: all.iter().map(|through| (through, HashMap::new())).collect(), marks }
     }
 
-    /// Returns the numbers of the documents that lead to one that passes.
+    /// Returns the numbers of the documents that lead to a document that passes.
     pub(super) async fn filter<S: Source>(
         &mut self,
         source: &S,
@@ -64,7 +64,7 @@ impl<'q> Throughs<'q> {
     }
 }
 
-/// What each document leads to, by the document's number.
+/// The document to which each document leads, by the number of the latter.
 type Led = BTreeMap<i64, Start>;
 
 fn marked(heads: &[Head], at: usize) -> Led {
@@ -76,7 +76,7 @@ fn named(rows: &[Row], key: impl Fn(&Row) -> Option<NaturalKey>) -> Led {
     rows.iter().filter_map(|row| Some((row.id.0, Start::Document(key(row)?)))).collect()
 }
 
-/// Tests the documents that are new.
+/// Tests documents that have not been tested before.
 async fn learn<S: Source>(
     source: &S,
     through: &Through,

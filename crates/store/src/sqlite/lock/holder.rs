@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_holds_a_lock_stands_in_the_systems_list() {
+    fn the_holder_of_a_lock_is_found_in_the_systems_list() {
         let locks = "1: POSIX  ADVISORY  WRITE 7 fe:00:66 0 EOF\n\
                      2: FLOCK  ADVISORY  WRITE 8 fe:00:66 0 EOF\n\
                      2: -> FLOCK  ADVISORY  WRITE 9 fe:00:66 0 EOF\n\
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_processs_users_are_all_four() {
+    fn all_four_user_ids_of_a_process_are_read() {
         let status = "Name:\tflock\nUid:\t65534\t65534\t0\t65534\nGid:\t1\t1\t1\t1\n";
 
         assert_eq!(users(status), [65_534, 65_534, 0, 65_534]);

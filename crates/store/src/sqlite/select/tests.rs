@@ -28,7 +28,7 @@ const BODIES: &str = "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)";
 const SORT: &str = "USE TEMP B-TREE FOR ORDER BY";
 
 #[test]
-fn a_plain_page_walks_ids_in_the_index_and_reads_its_own_bodies() {
+fn a_plain_page_scans_ids_in_the_index_and_reads_only_its_own_bodies() {
     let steps = steps(&Statement::page(Dialect::Sqlite, &query(), Driver::Creation));
 
     assert_eq!(steps[1], "SEARCH d USING COVERING INDEX doc_kind_id (kind=? AND id>?)");
@@ -37,7 +37,7 @@ fn a_plain_page_walks_ids_in_the_index_and_reads_its_own_bodies() {
 }
 
 #[test]
-fn a_window_sorts_ids_of_the_index_and_no_bodies() {
+fn a_change_window_sorts_index_ids_without_reading_bodies() {
     let query = ListQuery { changed: Some((3, 9)), ..query() };
 
     let page = steps(&Statement::page(Dialect::Sqlite, &query, Driver::Changes));
@@ -49,7 +49,7 @@ fn a_window_sorts_ids_of_the_index_and_no_bodies() {
 }
 
 #[test]
-fn referrers_are_passed_over_and_counted_without_a_look_at_the_documents() {
+fn referrers_are_skipped_and_counted_without_reading_documents() {
     let targets = vec![DocumentId(3), DocumentId(4)];
     let query = ListQuery { targets, ..query() };
     let driver = Driver::Referrers(DocumentId(3));
@@ -65,7 +65,7 @@ fn referrers_are_passed_over_and_counted_without_a_look_at_the_documents() {
 }
 
 #[test]
-fn an_identity_is_looked_up_whatever_else_is_asked() {
+fn an_identity_condition_uses_its_index_beside_other_conditions() {
     let key = Condition::Key(NaturalKey([1; 16]));
     let conditions = vec![text_condition(), key];
     let query = ListQuery { conditions, changed: Some((1, 2)), ..query() };
@@ -76,7 +76,7 @@ fn an_identity_is_looked_up_whatever_else_is_asked() {
 }
 
 #[test]
-fn a_deep_offset_is_found_by_kept_counts_and_ids_alone() {
+fn a_deep_offset_is_found_by_stored_counts_and_ids_alone() {
     let blocks = "SELECT block, n FROM tally WHERE kind = 1 ORDER BY block";
     let ids = "SELECT id FROM doc INDEXED BY doc_kind_id
                WHERE kind = 1 AND id > 5 ORDER BY id LIMIT 1 OFFSET 9";
@@ -101,7 +101,7 @@ fn filled(n: i64, change_version: &str, body: &str) -> (Store, Connection) {
 }
 
 #[test]
-fn large_windows_give_the_same_pages_whether_they_begin_dense_or_far_off() {
+fn large_windows_give_the_same_pages_wherever_their_documents_begin() {
     // The first 12,000 documents were changed last, so the window's documents begin beyond a
     // bounded walk.
     let (_store, connection) = filled(36_000, "(id + 24000) % 36000", "'{}'");
@@ -125,7 +125,7 @@ fn large_windows_give_the_same_pages_whether_they_begin_dense_or_far_off() {
 }
 
 #[test]
-fn a_page_holds_what_was_asked_or_is_refused() {
+fn a_page_is_complete_or_refused() {
     let (_store, connection) = filled(7, "id", "printf('%.*c', 10 << 20, 'x')");
     let query = |limit| ListQuery { limit, ..ListQuery::all(KindId(1)) };
 

@@ -2,12 +2,11 @@
 
 use crate::error::StoreError;
 use crate::id::NaturalKey;
-use crate::plan::{ACCESS_VERSION, Answer, Ask, Write};
+use crate::plan::{ACCESS_VERSION, Answer, Ask, Target, Write};
 use crate::sqlite::probe;
 use crate::sqlite::select::passed;
 use crate::sqlite::value::rows;
 use crate::sqlite::writer::Writer;
-use crate::sqlite::writer::target_cache::Target;
 use crate::store::{Job, Step};
 use crate::tie::{Reached, Start, Way};
 

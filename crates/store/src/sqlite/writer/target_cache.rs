@@ -5,13 +5,11 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
+use crate::id::NaturalKey;
+use crate::plan::Target;
 
 /// Most targets that are remembered: a few megabytes.
 const TARGETS_MAX: usize = 50_000;
-
-/// A document that has an identity.
-pub(super) type Target = (DocumentId, Uuid, KindId);
 
 /// Targets by identity, their own or an abstract base's.
 #[derive(Default)]

@@ -12,9 +12,9 @@ use crate::error::StoreError;
 const THREADS: usize = 2;
 
 /// A runtime that can be dropped on any thread; tasks on it are not waited for.
-pub(super) struct Driver(Option<Runtime>);
+pub(super) struct OwnRuntime(Option<Runtime>);
 
-impl Driver {
+impl OwnRuntime {
     pub(super) fn new() -> Result<Self, StoreError> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(THREADS)
@@ -40,7 +40,7 @@ impl Driver {
     }
 }
 
-impl Drop for Driver {
+impl Drop for OwnRuntime {
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-/// The settings of a run, from the command line.
-pub struct Settings {
+/// The options of a run, from the command line.
+pub struct Options {
     pub rounds: usize,
     pub seconds: u32,
     pub documents: usize,

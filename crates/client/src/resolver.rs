@@ -1,4 +1,4 @@
-//! Where a host's addresses come from.
+//! Resolves host names to addresses.
 
 use std::fmt;
 use std::future::Future;
@@ -12,24 +12,24 @@ use tokio::sync::Semaphore;
 /// The most threads of this process that wait for the system's resolver.
 const THREADS_MAX: usize = 16;
 
-/// Holds a permit for each such thread. A thread goes on waiting after its request has been given up,
-/// because nothing can interrupt it.
+/// The permits for these threads. A thread keeps waiting after its request has been cancelled, because
+/// nothing can interrupt it.
 static THREADS: Semaphore = Semaphore::const_new(THREADS_MAX);
 
 type Looked = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
 /// A source of addresses for host names.
 #[derive(Clone, Default)]
-pub enum Names {
-    /// The system's resolver. At most 16 names of the process are looked up at a time; further ones
-    /// wait, which is part of the time for looking up.
+pub enum Resolver {
+    /// The system's resolver. The process looks up at most 16 names at a time; further ones wait, and
+    /// the wait counts towards [`Times::resolve`](crate::Times).
     #[default]
     System,
     /// A function from a host name to its addresses.
     Given(Arc<dyn Fn(String) -> Looked + Send + Sync>),
 }
 
-impl Names {
+impl Resolver {
     /// Makes a source from a function.
     pub fn given<F, L>(look_up: F) -> Self
     where
@@ -39,11 +39,11 @@ impl Names {
         Self::Given(Arc::new(move |host| Box::pin(look_up(host))))
     }
 
-    /// Looks up a host's addresses. A literal address is its own.
+    /// Looks up a host's addresses. A literal address is returned as it is.
     ///
     /// # Errors
     ///
-    /// The resolver's, or that there is no address.
+    /// The resolver's own; [`io::ErrorKind::NotFound`] if there is no address.
     pub async fn look_up(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         if let Ok(address) = host.parse() {
             return Ok(vec![address]);
@@ -63,8 +63,8 @@ impl Names {
     }
 }
 
-/// Does work that blocks on a thread of its own. The permit for it is held until the work ends,
-/// whether or not somebody still waits for the result.
+/// Runs blocking work on a thread of its own. The work holds its permit until it ends, even if the
+/// caller no longer waits for the result.
 async fn on_a_thread<T: Send + 'static>(
     threads: &'static Semaphore,
     work: impl FnOnce() -> T + Send + 'static,
@@ -77,7 +77,7 @@ async fn on_a_thread<T: Send + 'static>(
     done.await.map_err(io::Error::other)
 }
 
-impl fmt::Debug for Names {
+impl fmt::Debug for Resolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::System => "System",
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_look_up_that_was_given_up_keeps_its_permit_until_its_thread_is_free() {
+    async fn a_cancelled_look_up_keeps_its_permit_until_its_thread_is_free() {
         static THREADS: Semaphore = Semaphore::const_new(1);
         let (release, is_released) = mpsc::channel::<()>();
         let soon = Duration::from_millis(50);
@@ -110,8 +110,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_system_knows_this_machine() {
-        let found = Names::System.look_up("localhost").await.unwrap();
+    async fn the_system_resolves_localhost_to_the_loopback() {
+        let found = Resolver::System.look_up("localhost").await.unwrap();
 
         assert!(found.iter().all(IpAddr::is_loopback), "{found:?}");
     }
