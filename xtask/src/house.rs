@@ -17,6 +17,12 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask stands in the workspace's folder")
 }
 
+/// Returns the folder in which cargo builds.
+pub fn target() -> PathBuf {
+    let named = std::env::var_os("CARGO_TARGET_DIR");
+    root().join(named.map_or_else(|| "target".into(), PathBuf::from))
+}
+
 /// Returns a `cargo` command in the workspace's folder.
 pub fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

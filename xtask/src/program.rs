@@ -4,13 +4,11 @@ use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 
-use crate::house::root;
+use crate::house::target;
 
 /// Returns the path of a program that the tests' build has made, `homeroom` or `examples/report`.
 pub fn built(program: &str) -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    root().join(target).join("debug").join(program)
+    target().join("debug").join(program)
 }
 
 /// Runs a program and passes on its output line by line. Returns how it ended.

@@ -4,6 +4,7 @@ mod browser;
 mod clients;
 pub mod postgres;
 mod rust;
+mod timings;
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -104,7 +105,8 @@ fn all(prepared: &Prepared, environment: &Environment<'_>, is_long: bool, summar
             let lanes = LANES_MAX.min(cores + 1);
             let ran = timed("tests: run", || side_by_side(jobs, lanes));
             summary.add(ran.0);
-            println!("\n{}", slowest("parts of the tests", ran.1));
+            println!("\n{}", slowest("builds", timings::units()));
+            println!("\n{}", slowest("tests", ran.1));
         }
         Err(problem) => part.check(&format!("failed: {problem}")),
     }

@@ -48,7 +48,8 @@ struct Profile {
 ///
 /// If something does not build; the compiler has said what.
 pub fn build() -> Result<Vec<Program>, String> {
-    let mut command = cargo(&["test", "--workspace", "--locked", "--quiet", "--no-run"]);
+    let mut command =
+        cargo(&["test", "--workspace", "--locked", "--quiet", "--no-run", "--timings"]);
     command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let built = command.output().map_err(|error| format!("cannot start cargo: {error}"))?;
     if !built.status.success() {
