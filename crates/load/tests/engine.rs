@@ -1,5 +1,4 @@
 //! Tests of the engine against servers that behave as a test needs.
-#![expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
 
 #[path = "engine/stand_in.rs"]
 mod stand_in;
