@@ -16,7 +16,7 @@ fn reference() -> Option<PathBuf> {
 }
 
 #[test]
-fn grand_bend_loads_but_for_what_lacks_a_target() {
+fn grand_bend_loads_except_for_records_without_a_target() {
     let Some(reference) = reference() else { return };
     let target = target();
 

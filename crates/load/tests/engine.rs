@@ -262,7 +262,7 @@ fn a_client_that_would_pause_past_the_end_leaves_its_connection_to_the_next() {
 }
 
 #[test]
-fn clients_come_and_leave_and_a_rate_follows() {
+fn clients_that_start_and_leave_can_be_followed_by_a_rate() {
     let server = StandIn::start(Answering::default());
     let ramp = Stage { load: Load::Users { from: 0, to: 4 }, duration: seconds(0.5) };
 

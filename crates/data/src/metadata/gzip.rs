@@ -119,7 +119,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_compressed_is_read_back(
+        fn compressed_text_is_read_back(
             runs in prop::collection::vec(".{0,80}", 1..6),
             filling in ".{0,40}",
         ) {

@@ -470,7 +470,7 @@ fn same(shown: &Value, plain: &Value, name: &str) {
 }
 
 #[tokio::test]
-async fn the_documents_of_discovery_and_openapi_lead_to_the_composites() {
+async fn the_discovery_and_openapi_documents_link_to_the_composites() {
     for client in on_each_store().await {
         let listed = client.get("/metadata").await.json();
         let entries = listed.as_array().unwrap();

@@ -40,7 +40,7 @@ async fn a_resource_of_an_extension_has_its_own_paths() {
 }
 
 #[tokio::test]
-async fn what_an_extension_adds_is_kept_and_its_references_are_links() {
+async fn extension_members_are_kept_and_their_references_have_links() {
     for client in extended().await {
         let bus = client.create("/sample/buses", &json!({"busId": "602"})).await;
 

@@ -115,7 +115,7 @@ async fn a_document_without_the_required_reference_is_refused_by_name_and_not_li
 }
 
 #[tokio::test]
-async fn an_update_is_checked_against_the_stored_and_the_sent_document() {
+async fn an_update_is_checked_by_a_view_against_the_stored_and_the_sent_document() {
     for owner in owners().await {
         let vendor = with_parent(&owner).await;
         let ours = vendor.create("/ed-fi/schools", &school_of(11, Some(2))).await;

@@ -209,7 +209,7 @@ async fn anybody_may_read_descriptors_but_writing_them_needs_a_prefix() {
 }
 
 #[tokio::test]
-async fn a_namespace_may_stand_in_a_reference() {
+async fn a_namespace_may_be_part_of_a_reference() {
     for (owner, vendor) in owner_and_vendor().await {
         for namespace in [OURS, THEIRS] {
             owner.create("/ed-fi/assessments", &assessment(namespace, "1")).await;

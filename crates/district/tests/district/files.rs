@@ -35,7 +35,7 @@ fn expected() -> HashMap<String, Vec<Value>> {
 }
 
 #[test]
-fn json_lines_hold_the_documents_of_the_stream() {
+fn json_lines_files_contain_the_documents_of_the_stream() {
     let (model, folder) = (model(), folder("jsonl"));
 
     let written = write(&plan(), &model, &folder, &[Format::Jsonl]).unwrap();

@@ -134,7 +134,7 @@ fn each_subclass_of_a_basis_has_its_own_path_to_the_shared_value() {
 }
 
 #[test]
-fn every_fault_is_reported_with_its_place_and_a_suggestion() {
+fn every_fault_of_a_view_is_reported_with_its_place_and_a_suggestion() {
     let model = model();
     let rule = |rule: Value| json!({ "where": rule });
     let deep = (0..9).fold(
