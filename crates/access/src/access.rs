@@ -60,6 +60,8 @@ pub struct Access {
     pub(crate) live: Mutex<HashMap<String, VecDeque<i64>>>,
     /// Allows one change at a time.
     pub(crate) managing: tokio::sync::Mutex<()>,
+    /// When the registry was last read for a caller that was unknown.
+    pub(crate) caught_up: tokio::sync::Mutex<Option<std::time::Instant>>,
 }
 
 impl std::fmt::Debug for Access {
@@ -111,6 +113,7 @@ impl Access {
             config,
             live: Mutex::default(),
             managing: tokio::sync::Mutex::new(()),
+            caught_up: tokio::sync::Mutex::default(),
         };
         access.refresh().await?;
         access.adopt_clients(now).await?;

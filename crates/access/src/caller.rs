@@ -3,16 +3,18 @@
 
 use std::time::Instant;
 
-use homeroom_http::{Problem, Timestamp};
+use homeroom_http::{Credential, Problem, Timestamp};
 use homeroom_store::{Answer, Ask, Decide, Decision, Plan, Ran, Refused, Store};
-use http::HeaderValue;
-use http::header::AUTHORIZATION;
 
 use crate::access::Access;
 use crate::client::ANY_SCOPE;
 use crate::client::{ApiClient, Call, Scope};
+use crate::credentials::Credentials;
 use crate::error::AccessError;
 use crate::recognized::{Recognized, changing};
+
+/// Every credential that a header can have.
+const ALL: [Credential; 3] = [Credential::Bearer, Credential::Basic, Credential::ApiKey];
 
 /// How often a caller is recognized for one request while the registry keeps changing.
 const RECOGNIZED_MAX: usize = 20;
@@ -22,7 +24,7 @@ const RECOGNIZED_MAX: usize = 20;
 /// The front door's recognition is valid for the moment in which the request's head arrived.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    authorization: Option<HeaderValue>,
+    credentials: Credentials,
     scope: &'static str,
     now: Timestamp,
     begun: Instant,
@@ -40,8 +42,8 @@ impl Caller {
     }
 
     fn within(call: &Call, scope: &'static str) -> Self {
-        let authorization = call.headers.get(AUTHORIZATION).cloned();
-        Self { authorization, scope, now: call.now, begun: Instant::now() }
+        let credentials = Credentials::of(&call.headers);
+        Self { credentials, scope, now: call.now, begun: Instant::now() }
     }
 
     /// Recognizes the caller as of now.
@@ -52,8 +54,8 @@ impl Caller {
     pub fn again(&self, access: &Access) -> Result<Recognized, Problem> {
         let passed = i64::try_from(self.begun.elapsed().as_micros()).unwrap_or(i64::MAX);
         let now = Timestamp(self.now.0.saturating_add(passed));
-        let authorization = self.authorization.as_ref().map(|value| value.to_str().unwrap_or(""));
-        access.recognize_as_of(authorization, self.scope, now)
+        // The front door has seen that the route accepts what was shown.
+        Ok(access.recognized_by(&ALL, &self.credentials, self.scope, now)?)
     }
 
     /// Runs a plan with the rights that the caller has when it runs. `plan` authorizes a client and
@@ -177,8 +179,8 @@ mod tests {
         let (key, secret) = (made["key"].as_str().unwrap(), made["secret"].as_str().unwrap());
         let issued = access.issue(key, &Secret::new(secret), None, NOW).unwrap();
         let authorization = format!("Bearer {}", issued.token.expose());
-        let authorization = Some(HeaderValue::try_from(authorization).unwrap());
-        let caller = Caller { authorization, scope: "data", now: NOW, begun: Instant::now() };
+        let credentials = Credentials::of_authorization(&authorization);
+        let caller = Caller { credentials, scope: "data", now: NOW, begun: Instant::now() };
         (caller, access, store)
     }
 

@@ -175,7 +175,7 @@ fn refused(client: &ApiClient) -> Option<Problem> {
             return stranger(
                 "The key is suspended: its application is not enabled, or the key is not approved."
                     .into(),
-                "PUT /adminapi/v2/applications/{id} with \"enabled\": true, or \
+                "Run `homeroom keys resume`, or PUT /adminapi/v2/applications/{id} with \"enabled\": true, or \
                  /adminapi/v2/apiclients/{id} with \"isApproved\": true.",
             );
         }

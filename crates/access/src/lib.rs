@@ -25,14 +25,17 @@
 mod access;
 mod action;
 mod authorize;
+mod basic;
 mod cache;
 mod caller;
+mod catch_up;
 mod change;
 mod claim_name;
 mod claim_set;
 mod claims;
 mod claims_file;
 mod client;
+mod credentials;
 mod custom_view;
 mod denial;
 mod documents;
@@ -71,6 +74,7 @@ pub use claim_set::ClaimSet;
 pub use claims::{Claim, ClaimId, Claims, EXTENSIONS_SHIPPED, SHIPPED};
 pub use claims_file::ClaimsError;
 pub use client::{ANY_SCOPE, ApiClient, Call, Scope, Status};
+pub use credentials::{API_KEY, Credentials, Unrecognized};
 pub use custom_view::{
     BasisOf, CustomView, MemberIs, MemberRule, SharedValue, ViewBound, ViewRule, Views,
 };

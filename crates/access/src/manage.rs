@@ -67,6 +67,14 @@ pub enum Manage {
         #[serde(default)]
         old_secrets_only: bool,
     },
+    /// Suspends a key, whose tokens are refused at once, or lets a suspended one call again.
+    SuspendKey {
+        /// The key.
+        key: String,
+        /// Whether to end the suspension instead.
+        #[serde(default)]
+        resume: bool,
+    },
     /// Creates or replaces a claim set.
     PutClaimSet {
         /// Its name.
@@ -153,6 +161,11 @@ impl Access {
                 let revoked = self.revoke_key(&mut change, &key, old_secrets_only)?;
                 change.commit().await?;
                 Ok(revoked)
+            }
+            Manage::SuspendKey { key, resume } => {
+                let suspended = self.suspend_key(&mut change, &key, resume)?;
+                change.commit().await?;
+                Ok(suspended)
             }
             Manage::PutClaimSet { name, definition } => {
                 let put = self.put_claim_set(&mut change, &name, &definition)?;

@@ -10,6 +10,7 @@ use crate::access::Access;
 use crate::cache::Entry;
 use crate::client::ANY_SCOPE;
 use crate::client::{ApiClient, Scope, Status};
+use crate::credentials::Unrecognized;
 use crate::recognized::{Recognized, changing};
 use crate::records::SecretRecord;
 use crate::registry::Registered;
@@ -61,20 +62,20 @@ impl Access {
         scope: &str,
         now: Timestamp,
     ) -> Result<Arc<ApiClient>, Problem> {
-        Ok(self.recognize_as_of(authorization, scope, now)?.client)
+        Ok(self.recognize_token(authorization, scope, now)?.client)
     }
 
     /// Does the same as [`Access::recognize`] and also returns the version of the registry that was
     /// used.
-    pub(crate) fn recognize_as_of(
+    pub(crate) fn recognize_token(
         &self,
         authorization: Option<&str>,
         scope: &str,
         now: Timestamp,
-    ) -> Result<Recognized, Problem> {
+    ) -> Result<Recognized, Unrecognized> {
         let token = bearer_token(authorization)?;
         if self.is_in_doubt() {
-            return Err(changing());
+            return Err(changing().into());
         }
         let hash = blake3::hash(token.as_bytes());
         let generation = self.generation();
@@ -144,7 +145,7 @@ impl Access {
         hash: &blake3::Hash,
         generation: u64,
         now: Timestamp,
-    ) -> Result<Recognized, Problem> {
+    ) -> Result<Recognized, Unrecognized> {
         let claims = self.tokens.verify(token, now).map_err(|error| match error {
             TokenError::Foreign => unrecognized("The token was not issued by this server.", true),
             TokenError::Expired => unrecognized("The token has expired; get a new one.", true),
@@ -155,9 +156,11 @@ impl Access {
             let secret = registered.secrets.iter().find(live)?;
             Some((Arc::clone(&registered.client), secret.valid_until, registry.version))
         });
-        let (client, until, version) = found
-            .filter(|(client, ..)| client.status == Status::Active)
-            .ok_or_else(|| unrecognized("The token's key or secret is no longer valid.", true))?;
+        let (client, until, version) =
+            found.filter(|(client, ..)| client.status == Status::Active).ok_or_else(|| {
+                let gone = unrecognized("The token's key or secret is no longer valid.", true);
+                Unrecognized::Unknown(gone)
+            })?;
         let client = match claims.scope {
             None => client,
             Some(id) if client.education_organizations.contains(&id) => {
@@ -167,7 +170,8 @@ impl Access {
                 return Err(unrecognized(
                     "The key no longer has the education organization that the token is limited to.",
                     true,
-                ));
+                )
+                .into());
             }
         };
         // A token also ends with its secret, even if the secret was given its end after the token
@@ -213,7 +217,7 @@ pub(crate) fn admitted(client: &ApiClient, scope: &str) -> Result<(), Problem> {
 
 /// Returns the live secret that `is_equal` accepts. It makes the same number of comparisons for an
 /// unknown client as for a known one, and never stops early, so that timing reveals nothing.
-fn matching_secret(
+pub(crate) fn matching_secret(
     registered: Option<&Registered>,
     now: Timestamp,
     is_equal: impl Fn(&blake3::Hash) -> bool,

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use homeroom_http::{Guard, Kind, Problem, Response, Route, handler, json_response};
+use homeroom_http::{
+    BodyLimits, Guard, Kind, Problem, Response, Route, Timestamp, handler, json_response,
+};
 use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::access::Access;
@@ -25,22 +27,14 @@ const NOT_THE_ADMIN_SCOPE: &str = "A scope must be edfi_admin_api/full_access.";
 /// Returns the routes of this part. The route of `/oauth/token_info` belongs to the part that knows
 /// documents; it answers with a [`TokenInfo`](crate::TokenInfo).
 pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
-    let route = |method: Method, template: &'static str, guard: Guard, handler| Route {
-        method,
-        template,
-        guard,
-        body_limit: TOKEN_REQUEST_BYTES_MAX,
-        handler,
+    let route = |method: Method, template: &'static str, handler| {
+        Route::new(method, template, Guard::Public, handler)
+            .with_body(BodyLimits::of_bytes(TOKEN_REQUEST_BYTES_MAX))
     };
     vec![
-        route(Method::POST, "/oauth/token", Guard::Public, handler(access, post_token)),
-        route(
-            Method::POST,
-            "/adminapi/connect/token",
-            Guard::Public,
-            handler(access, post_admin_token),
-        ),
-        route(Method::GET, "/.well-known/jwks.json", Guard::Public, handler(access, get_keys)),
+        route(Method::POST, "/oauth/token", handler(access, post_token)),
+        route(Method::POST, "/adminapi/connect/token", handler(access, post_admin_token)),
+        route(Method::GET, "/.well-known/jwks.json", handler(access, get_keys)),
     ]
 }
 
@@ -50,7 +44,7 @@ async fn post_token(access: Arc<Access>, mut call: Call) -> Result<Response, Pro
         Err(error) => return Ok(error.into_response()),
     };
     let scope = request.scope.as_deref();
-    let issued = access.issue(&request.key, &request.secret, scope, call.now);
+    let issued = issue(&access, &request, scope, call.now).await;
     answer(issued, scope, NOT_ITS_ORGANIZATION)
 }
 
@@ -63,7 +57,7 @@ async fn post_admin_token(access: Arc<Access>, mut call: Call) -> Result<Respons
     };
     let mut scopes = request.scope.iter().flat_map(|scope| scope.split_whitespace());
     let issued = if scopes.all(|scope| scope == ADMIN_SCOPE) {
-        access.issue(&request.key, &request.secret, None, call.now)
+        issue(&access, &request, None, call.now).await
     } else {
         Err(TokenRefusal::Scope)
     };
@@ -81,6 +75,22 @@ async fn post_admin_token(access: Arc<Access>, mut call: Call) -> Result<Respons
         .into_response());
     }
     answer(issued, request.scope.as_deref(), NOT_THE_ADMIN_SCOPE)
+}
+
+/// Issues a token; a key that is unknown is first looked up in the store.
+async fn issue(
+    access: &Access,
+    request: &TokenRequest,
+    scope: Option<&str>,
+    now: Timestamp,
+) -> Result<IssuedToken, TokenRefusal> {
+    let issued = access.issue(&request.key, &request.secret, scope, now);
+    match issued {
+        Err(TokenRefusal::Client | TokenRefusal::Scope) if access.catch_up().await => {
+            access.issue(&request.key, &request.secret, scope, now)
+        }
+        issued => issued,
+    }
 }
 
 /// Reads a token request. The inner error is an OAuth answer.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use homeroom_access::{Access, ApiClient, Call, Caller, Scope};
-use homeroom_http::{Guard, Handler, PUBLIC_BODY_BYTES_MAX, Problem, Route, handler};
+use homeroom_http::{BodyLimits, Guard, Handler, PUBLIC_BODY_BYTES_MAX, Problem, Route, handler};
 use http::Method;
 
 use crate::applications::{self, APPLICATIONS};
@@ -95,7 +95,7 @@ fn guarded(
     template: &'static str,
     handler: Handler<ApiClient>,
 ) -> Route<ApiClient> {
-    Route { method, template, guard: GUARDED, body_limit: BODY_LIMIT, handler }
+    Route::new(method, template, GUARDED, handler).with_body(BodyLimits::of_bytes(BODY_LIMIT))
 }
 
 fn routes_of(admin: &Arc<Admin>, of: &'static Resource) -> Vec<Route<ApiClient>> {
@@ -155,7 +155,7 @@ fn routes_of_claim_sets(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
         guarded(Method::GET, "/adminapi/v2/claimSets", reads!(admin, claim_sets::list)),
         guarded(Method::POST, "/adminapi/v2/claimSets", changes!(admin, claim_sets::create)),
         guarded(Method::POST, "/adminapi/v2/claimSets/copy", changes!(admin, claim_sets::copy)),
-        Route { body_limit: IMPORT_LIMIT, ..import },
+        import.with_body(BodyLimits::of_bytes(IMPORT_LIMIT)),
         guarded(Method::GET, "/adminapi/v2/claimSets/{id}", reads!(admin, claim_sets::get)),
         guarded(Method::PUT, "/adminapi/v2/claimSets/{id}", changes!(admin, claim_sets::rename)),
         guarded(Method::DELETE, "/adminapi/v2/claimSets/{id}", changes!(admin, claim_sets::delete)),
@@ -191,10 +191,9 @@ fn routes_of_claim_sets(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
 }
 
 fn routes_of_what_is_fixed(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
-    let public = |method, template, handler| Route {
-        guard: Guard::Public,
-        body_limit: PUBLIC_BODY_BYTES_MAX,
-        ..guarded(method, template, handler)
+    let public = |method, template: &'static str, handler| {
+        Route::new(method, template, Guard::Public, handler)
+            .with_body(BodyLimits::of_bytes(PUBLIC_BODY_BYTES_MAX))
     };
     vec![
         public(Method::GET, "/adminapi", tells!(admin, information::get)),

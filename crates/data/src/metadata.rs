@@ -19,11 +19,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use homeroom_http::{
-    Call, EntityTags, Guard, Handler, Kind, Problem, Response, Route, empty_response, handler,
+    Body, Call, EntityTags, Guard, Handler, Kind, Problem, Response, Route, empty_response, handler,
 };
 use homeroom_model::Model;
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
-use http_body_util::Full;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -38,8 +37,6 @@ pub use xsd::{SchemaFile, files as schema_files, schemas};
 use crate::composites::Composites;
 use shelf::{Both, Coding, Copy, Document, Shelf};
 
-/// Maximum size of a body that these routes read: none.
-const BODY_MAX: usize = 0;
 /// Most requests that wait for a large document to be written for their host.
 const WAITING_MAX: usize = 32;
 
@@ -125,12 +122,8 @@ impl Metadata {
 
 /// Returns the routes of this part; all are public.
 pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
-    let route = |template, handler: Handler<C>| Route {
-        method: Method::GET,
-        template,
-        guard: Guard::Public,
-        body_limit: BODY_MAX,
-        handler,
+    let route = |template: &'static str, handler: Handler<C>| {
+        Route::new(Method::GET, template, Guard::Public, handler)
     };
     let kept = |template, document| {
         route(
@@ -357,7 +350,7 @@ fn answer<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Result<Respons
     let mut response = if known {
         empty_response(StatusCode::NOT_MODIFIED)
     } else {
-        let mut response = http::Response::new(Full::new(copy.bytes.clone()));
+        let mut response = http::Response::new(Body::from(copy.bytes.clone()));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
         if copy.coding == Coding::Gzip {

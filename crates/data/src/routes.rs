@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use homeroom_access::{ANY_SCOPE, Access, ApiClient, TOKEN_REQUEST_BYTES_MAX};
 use homeroom_document::DOCUMENT_BYTES_MAX;
-use homeroom_http::{Guard, Route, handler, other_methods};
+use homeroom_http::{BodyLimits, Guard, Route, handler, other_methods};
 use http::Method;
 
 use crate::api::{DataApi, DataState, SCOPE};
@@ -19,12 +19,13 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     const DELETES: &str = "/data/v3/{schema}/{endpoint}/deletes";
     const KEY_CHANGES: &str = "/data/v3/{schema}/{endpoint}/keyChanges";
     let api = &DataState { api: api.clone(), access: Arc::clone(access) };
-    let route = |method: Method, template, body_limit, handler| Route {
-        method,
-        template,
-        guard: Guard::Token { scope: SCOPE },
-        body_limit,
-        handler,
+    let route = |method: Method, template: &'static str, body_bytes, handler| {
+        // Both name a resource, and no document.
+        let logged: &[&str] =
+            if template.starts_with(MANY) { &["schema", "endpoint"] } else { &[] };
+        Route::new(method, template, Guard::Token { scope: SCOPE }, handler)
+            .with_body(BodyLimits::of_bytes(body_bytes))
+            .logging(logged)
     };
     let other = |template, allowed: &'static str| {
         let state = (api.clone(), allowed);
@@ -50,12 +51,12 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
             0,
             handler(api, changes::available_change_versions),
         ),
-        Route {
-            method: Method::POST,
-            template: "/oauth/token_info",
-            guard: Guard::Token { scope: ANY_SCOPE },
-            body_limit: TOKEN_REQUEST_BYTES_MAX,
-            handler: handler(api, token_info::post),
-        },
+        Route::new(
+            Method::POST,
+            "/oauth/token_info",
+            Guard::Token { scope: ANY_SCOPE },
+            handler(api, token_info::post),
+        )
+        .with_body(BodyLimits::of_bytes(TOKEN_REQUEST_BYTES_MAX)),
     ]
 }

@@ -1,12 +1,13 @@
 //! Room for large answers until their callers have read them.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use homeroom_http::{Problem, Response};
-use http_body_util::Full;
-use hyper::body::Body as _;
+use homeroom_http::{Body, BodyError, Problem, Response, STREAM_BYTES};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::Semaphore;
 
 use crate::budget::{Capacity, Holders, Kind as HolderKind, Refused, Taken};
@@ -45,7 +46,8 @@ impl AnswerRoom {
         }
     }
 
-    /// Takes room for a large answer, until its last byte has been handed to the system.
+    /// Takes room for a large answer, until its last byte has been handed to the system. A stream
+    /// takes the room of what is under way of it.
     ///
     /// # Errors
     ///
@@ -57,17 +59,20 @@ impl AnswerRoom {
         small: u64,
         response: Response,
     ) -> Result<Response, Problem> {
-        let size = response.body().size_hint().lower();
-        if size <= small {
-            return Ok(response);
-        }
+        let size = match response.body().as_whole() {
+            Some(bytes) if bytes.len() as u64 <= small => return Ok(response),
+            Some(bytes) => bytes.len() as u64,
+            None => STREAM_BYTES as u64,
+        };
         let place = match self.budgets.take(capacity, holders, size) {
             Ok(place) => place,
             Err(refused) => self.wait_for_room(capacity, holders, size, refused).await?,
         };
         Ok(response.map(|body| {
-            let bytes = body.into_inner().unwrap_or_default();
-            Full::new(Bytes::from_owner(Held { bytes, _place: place }))
+            if body.is_stream() {
+                return Body::stream(HeldStream { body, place: Arc::new(place) });
+            }
+            body.map(|bytes| Bytes::from_owner(Held { bytes, _place: place }))
         }))
     }
 
@@ -120,5 +125,45 @@ struct Held {
 impl AsRef<[u8]> for Held {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
+    }
+}
+
+/// An answer's stream. Its place is released when its last part has been handed to the system.
+struct HeldStream {
+    body: Body,
+    place: Arc<Taken>,
+}
+
+/// A part of a stream.
+struct HeldPart {
+    bytes: Bytes,
+    _place: Arc<Taken>,
+}
+
+impl AsRef<[u8]> for HeldPart {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl HttpBody for HeldStream {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let next = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let held = |bytes| Bytes::from_owner(HeldPart { bytes, _place: Arc::clone(&self.place) });
+        Poll::Ready(next.map(|next| Ok(next?.map_data(held))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

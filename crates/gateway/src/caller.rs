@@ -23,6 +23,8 @@ pub(crate) enum Name {
 pub(crate) struct Caller {
     pub(crate) holder: Option<Arc<Holder>>,
     address: Option<Arc<Holder>>,
+    /// The address that the connection came from; none for a request that came over no connection.
+    from: Option<IpAddr>,
     /// The key or address of the connection's last request; the next one usually has the same.
     pub(crate) last: Mutex<Option<(Name, Arc<Holder>)>>,
     /// Number of requests that are not answered yet.
@@ -35,6 +37,10 @@ pub(crate) struct Caller {
     pub(crate) sending: Sending,
     /// Whether the connection has sent a request.
     pub(crate) has_asked: AtomicBool,
+    /// Whether the connection is within TLS.
+    pub(crate) is_secure: bool,
+    /// Whether the connection has changed to another protocol, such as WebSocket.
+    other_protocol: AtomicBool,
     /// A [`Leave`], or 0 while it may stay.
     leave: AtomicU8,
     told: Notify,
@@ -52,25 +58,30 @@ pub(crate) enum Leave {
 impl Caller {
     /// Creates a caller that comes over no connection.
     pub(crate) fn inside() -> Self {
-        Self::new(None, None, Instant::now(), Sending::new(Duration::ZERO))
+        Self::new(None, None, Instant::now(), Sending::new(Duration::ZERO), false)
     }
 
     /// Creates a caller who holds what its connection and its address hold.
     pub(crate) fn new(
         holder: Option<Arc<Holder>>,
-        address: Option<Arc<Holder>>,
+        address: Option<(IpAddr, Arc<Holder>)>,
         began: Instant,
         sending: Sending,
+        is_secure: bool,
     ) -> Self {
+        let (from, address) = address.unzip();
         Self {
             holder,
             address,
+            from,
             last: Mutex::default(),
             open: AtomicU32::new(0),
             useful_ms: AtomicU64::new(elapsed_ms(began)),
             began,
             sending,
             has_asked: AtomicBool::new(false),
+            is_secure,
+            other_protocol: AtomicBool::new(false),
             leave: AtomicU8::new(0),
             told: Notify::new(),
         }
@@ -81,12 +92,27 @@ impl Caller {
         Holders { connection: self.holder.clone(), owner: self.address.clone() }
     }
 
+    /// Returns the address that the connection came from.
+    pub(crate) fn from(&self) -> Option<IpAddr> {
+        self.from
+    }
+
     /// Counts a request as open until the returned value is dropped.
     pub(crate) fn one(self: &Arc<Self>) -> Open {
         self.open.fetch_add(1, Ordering::Relaxed);
         self.has_asked.store(true, Ordering::Relaxed);
         self.is_useful();
         Open(Arc::clone(self))
+    }
+
+    /// Records that what follows on the connection is another protocol than HTTP.
+    pub(crate) fn changed_protocol(&self) {
+        self.other_protocol.store(true, Ordering::Release);
+    }
+
+    /// Returns whether the connection has changed to another protocol than HTTP.
+    pub(crate) fn has_other_protocol(&self) -> bool {
+        self.other_protocol.load(Ordering::Acquire)
     }
 
     /// Returns whether it has requests that are not answered yet.

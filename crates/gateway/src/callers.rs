@@ -94,11 +94,11 @@ impl Callers {
     }
 
     /// Creates a new caller, which is not in the list yet.
-    pub(crate) fn arrived(&self, from: IpAddr) -> Arc<Caller> {
+    pub(crate) fn arrived(&self, from: IpAddr, is_secure: bool) -> Arc<Caller> {
         let address = self.holder(Name::Address(network(from)));
         let holder = Holder::new(Kind::Connection);
         let sending = Sending::new(self.grace);
-        Arc::new(Caller::new(Some(holder), Some(address), self.began, sending))
+        Arc::new(Caller::new(Some(holder), Some((from, address)), self.began, sending, is_secure))
     }
 
     /// Adds a caller to the list.
@@ -108,7 +108,7 @@ impl Callers {
         Registered { callers: Arc::clone(self), number }
     }
 
-    /// Returns the holders of a request for a key.
+    /// Returns the holders that a request with a key counts against: its connection and its key.
     pub(crate) fn of_key(&self, caller: &Caller, key: &str) -> Holders {
         let is_it = |name: &Name| matches!(name, Name::Key(known) if known == key);
         self.of(caller, is_it, || Name::Key(key.to_owned()))
@@ -219,7 +219,7 @@ impl Callers {
 
 /// Returns the part of an address that one customer of a network has: all of an IPv4 address, or 64
 /// bits of an IPv6 address.
-fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
         address @ IpAddr::V4(_) => address,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     fn arrived(callers: &Arc<Callers>, from: &str) -> (Arc<Caller>, Registered) {
-        let caller = callers.arrived(from.parse().unwrap());
+        let caller = callers.arrived(from.parse().unwrap(), false);
         let registered = callers.register(&caller);
         (caller, registered)
     }

@@ -11,11 +11,12 @@ use http::HeaderMap;
 use http::uri::Uri;
 
 /// Returns scheme, host and port of a request, `https://api.example.org`. With `trusted`, the
-/// `X-Forwarded-…` headers of a reverse proxy come first.
-pub(crate) fn base_url(headers: &HeaderMap, uri: &Uri, trusted: bool) -> String {
+/// `X-Forwarded-…` headers of a reverse proxy come first; `is_secure` says whether the connection is
+/// within TLS.
+pub(crate) fn base_url(headers: &HeaderMap, uri: &Uri, trusted: bool, is_secure: bool) -> String {
     let forwarded = |name: &str| if trusted { last(headers, name) } else { None };
     let scheme = forwarded("x-forwarded-proto").filter(|s| matches!(*s, "http" | "https"));
-    let scheme = scheme.unwrap_or("http");
+    let scheme = scheme.unwrap_or(if is_secure { "https" } else { "http" });
     let host = forwarded("x-forwarded-host")
         .or_else(|| headers.get("host").and_then(|value| value.to_str().ok()))
         .or_else(|| uri.authority().map(http::uri::Authority::as_str))
@@ -68,7 +69,7 @@ mod tests {
         for (name, value) in pairs {
             headers.append(*name, value.parse().unwrap());
         }
-        base_url(&headers, &Uri::from_static("/"), trusted)
+        base_url(&headers, &Uri::from_static("/"), trusted, false)
     }
 
     #[test]
@@ -101,6 +102,8 @@ mod tests {
         assert_eq!(base(&sent, true), "https://api.example.org:8443");
         assert_eq!(base(&sent, false), "http://10.0.0.1:8080");
         assert_eq!(base(&[("host", "a\"b")], false), "http://localhost");
+        let within_tls = base_url(&HeaderMap::new(), &Uri::from_static("/"), false, true);
+        assert_eq!(within_tls, "https://localhost");
     }
 
     #[test]

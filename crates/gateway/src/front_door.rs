@@ -6,42 +6,51 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use homeroom_access::{Access, ApiClient, Call};
-use homeroom_http::{Guard, Kind, Params, Problem, RequestBody, Response, Route, Timestamp};
+use homeroom_http::{
+    Body, Cors, Guard, Kind, PROBLEMS, PUBLIC_BODY_BYTES_MAX, Params, Problem, RequestBody,
+    Response, Route, Timestamp,
+};
 use homeroom_store::{Kept, keeping};
-use http::header::{CONNECTION, HeaderValue};
+use http::header::{CONNECTION, HeaderValue, ORIGIN};
 use http::{HeaderMap, Method, StatusCode, Version, request};
-use http_body_util::Full;
 use hyper::body::Body as _;
+use hyper::upgrade::OnUpgrade;
 
+use crate::access_log::{AccessLog, Logged, Told};
 use crate::answer_room::{AnswerRoom, SMALL_ANSWER, SMALL_STREAM_ANSWER};
 use crate::budget::{Capacity, Holders, Refused, Taken};
 use crate::budgets::Budgets;
 use crate::caller::Caller;
-use crate::callers::Callers;
+use crate::callers::{Callers, network};
 use crate::correlation::{correlation_id, finish, request_id};
 use crate::forwarded::{base_url, client_address, host};
 use crate::limits::Limits;
+use crate::live::LiveRoutes;
 use crate::metrics::Metrics;
-use crate::router::{RouteError, Router};
+use crate::rate::{Rate, RateLimit};
+use crate::recognition::{STRANGERS_BODY_TIME_MAX, is_in_body, recognize, recognize_in_body};
+use crate::router::{Found, RouteError, Router};
 use crate::visit::Visit;
 
-/// Longest wait for a body on a public route.
-const STRANGERS_BODY_TIME_MAX: Duration = Duration::from_secs(5);
 /// Bytes counted for an open HTTP/2 request in addition to its header.
 const STREAM_BYTES: u64 = 4 << 10;
 
 /// The server's front door.
 pub struct FrontDoor {
     router: Router<ApiClient>,
+    live: LiveRoutes<ApiClient>,
     access: Arc<Access>,
     metrics: Arc<Metrics>,
     limits: Limits,
     budgets: Arc<Budgets>,
     callers: Arc<Callers>,
     answers: AnswerRoom,
+    cors: Cors,
+    rate: Option<Arc<RateLimit>>,
+    log: Option<AccessLog>,
 }
 
 impl FrontDoor {
@@ -62,18 +71,48 @@ impl FrontDoor {
         let answers = AnswerRoom::new(&budgets, &callers);
         Ok(Self {
             router: Router::new(routes)?,
+            live: LiveRoutes::default(),
             access,
             metrics,
             limits,
             budgets,
             callers,
             answers,
+            cors: Cors::default(),
+            rate: None,
+            log: None,
         })
     }
 
-    /// Returns all routes; a test walks them.
-    pub fn routes(&self) -> &[Route<ApiClient>] {
-        self.router.routes()
+    /// Returns the same front door, whose routes pages of these origins may call.
+    #[must_use]
+    pub fn with_cors(self, cors: Cors) -> Self {
+        Self { cors, ..self }
+    }
+
+    /// Returns the same front door, which admits so many requests of each client.
+    #[must_use]
+    pub fn with_rate(self, rate: Rate) -> Self {
+        let rate = Arc::new(RateLimit::new(rate));
+        self.metrics.watch_rate(&rate);
+        Self { rate: Some(rate), ..self }
+    }
+
+    /// Returns the same front door, which logs its requests.
+    #[must_use]
+    pub fn with_log(self, log: AccessLog) -> Self {
+        Self { log: Some(log), ..self }
+    }
+
+    /// Returns every route with each of its methods; a test walks them.
+    pub fn routes(&self) -> impl Iterator<Item = (&Method, &Route<ApiClient>)> {
+        let routes = self.router.routes().iter();
+        routes.flat_map(|route| route.methods.iter().map(move |method| (method, route)))
+    }
+
+    /// Returns the routes of published APIs, which can be changed while requests are answered.
+    pub fn live(&self) -> &LiveRoutes<ApiClient> {
+        &self.live
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -105,39 +144,81 @@ impl FrontDoor {
         let correlation_id = correlation_id(&head).unwrap_or_else(|| request_id.clone());
         let method = known_method(&head.method);
         let is_head = head.method == Method::HEAD;
-        let mut route = "";
-        let mut client = None;
-        let answered = match self.router.find(&head.method, head.uri.path()) {
-            Ok((found, params)) => {
-                route = found.template;
-                let ids = (&*request_id, &*correlation_id);
-                self.pass(caller, found, params, head, body, ids, &mut client).await
-            }
-            Err(problem) => Err(self.refused(problem, &head)),
+        // The routes of a published API stay as they are while they answer this request.
+        let live = self.live.router_of(head.uri.path());
+        let router = live.as_deref().unwrap_or(&self.router);
+        let origin = head.headers.get(ORIGIN).cloned();
+        let mut told = Told::new(self.log.is_some());
+        let (answered, refusals) = match self.preflight(router, &head) {
+            Some(answer) => (Ok(answer), &PROBLEMS),
+            None => match router.find(&head.method, head.uri.path()) {
+                Ok(found) => {
+                    let refusals = found.route.refusals;
+                    told.route = found.label;
+                    let ids = (&*request_id, &*correlation_id);
+                    (self.pass(caller, found, head, body, ids, &mut told).await, refusals)
+                }
+                Err(problem) => {
+                    let refusals = router.refusals(head.uri.path());
+                    (Err(self.refused(router, problem, &head).await), refusals)
+                }
+            },
         };
+        let route = told.route;
         let mut response = answered.unwrap_or_else(|problem| {
             if let Some(internal) = &problem.internal {
                 tracing::error!(request_id, correlation_id, route, error = internal, "failed");
             }
-            problem.into_response(&correlation_id)
+            (refusals.answer)(problem, &correlation_id)
         });
+        if let Some(origin) = origin {
+            told.cors.as_deref().unwrap_or(&self.cors).expose(&origin, &mut response);
+        }
         if is_head {
             drop_body(&mut response);
         }
         let time = begun.elapsed();
         let status = response.status().as_u16();
         self.metrics.answered(method, route, status, time);
+        if let Some(log) = &self.log {
+            let (request_id, correlation_id) = (&*request_id, &*correlation_id);
+            let at = Timestamp::now();
+            log.write(&Logged {
+                at,
+                method,
+                status,
+                time,
+                told: &told,
+                request_id,
+                correlation_id,
+            });
+        }
         tracing::debug!(
             method,
             route,
             status,
-            client = client.as_deref(),
+            client = told.client.as_deref(),
             micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
             request_id,
             correlation_id,
             "answered"
         );
         finish(response, &request_id, &correlation_id)
+    }
+
+    /// Returns the answer to a browser that asks whether a page may send a request.
+    fn preflight(&self, router: &Router<ApiClient>, head: &request::Parts) -> Option<Response> {
+        if head.method != Method::OPTIONS || !head.headers.contains_key(ORIGIN) {
+            return None;
+        }
+        let of_path: Vec<_> = router.routes_of(head.uri.path()).collect();
+        let own = of_path.iter().find_map(|route| route.cors.as_deref());
+        let methods: Vec<&Method> =
+            of_path.iter().flat_map(|route| &route.methods).filter(|m| m.as_str() != "*").collect();
+        if methods.is_empty() {
+            return None;
+        }
+        own.unwrap_or(&self.cors).preflight(&head.method, &head.headers, &methods)
     }
 
     /// Refuses a request that was not understood well enough to match it to a route, and lets the
@@ -158,6 +239,13 @@ impl FrontDoor {
         self.budgets.take(Capacity::Streams, &caller.holders(), bytes)
     }
 
+    /// Returns the name under which the requests of a stranger are counted.
+    fn address_of(&self, caller: &Caller, headers: &HeaderMap) -> String {
+        let forwarded = if self.limits.trust_forwarded { client_address(headers) } else { None };
+        let address = forwarded.or(caller.from()).map(network);
+        address.map_or_else(String::new, |address| address.to_string())
+    }
+
     /// Returns the holders of what a request on a public route takes.
     fn strangers(&self, caller: &Caller, headers: &HeaderMap) -> Holders {
         let forwarded: Option<IpAddr> =
@@ -168,75 +256,77 @@ impl FrontDoor {
         }
     }
 
-    /// Recognizes the client that sent the request.
-    fn recognize(
-        &self,
-        headers: &HeaderMap,
-        scope: &str,
-        now: Timestamp,
-    ) -> Result<Arc<ApiClient>, Problem> {
-        let mut sent = headers.get_all(http::header::AUTHORIZATION).iter();
-        let authorization = sent.next().map(|value| value.to_str().unwrap_or(""));
-        // With two `Authorization` headers it is unclear which one is meant, so neither is used.
-        let authorization = if sent.next().is_some() { Some("") } else { authorization };
-        self.access.recognize(authorization, scope, now)
-    }
-
     /// Returns the problem for a request that matches no route. Callers without a valid token do
     /// not learn which methods a guarded address has.
-    fn refused(&self, problem: Problem, head: &request::Parts) -> Problem {
-        if problem.kind != Kind::MethodNotAllowed {
+    async fn refused(
+        &self,
+        router: &Router<ApiClient>,
+        problem: Problem,
+        head: &request::Parts,
+    ) -> Problem {
+        let mut of_path = router.routes_of(head.uri.path());
+        let Some(first) = of_path.next().filter(|_| problem.kind == Kind::MethodNotAllowed) else {
+            return problem;
+        };
+        if matches!(first.guard, Guard::Secret) || of_path.any(|route| route.guard != first.guard) {
             return problem;
         }
-        match self.router.guard(head.uri.path()) {
-            Some(Guard::Token { scope }) => {
-                self.recognize(&head.headers, scope, Timestamp::now()).err().unwrap_or(problem)
-            }
-            Some(Guard::Public) | None => problem,
-        }
+        let (params, now) = (Params::default(), Timestamp::now());
+        recognize(&self.access, first, &params, &head.headers, now).await.err().unwrap_or(problem)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one request")]
     async fn pass(
         &self,
         caller: &Arc<Caller>,
-        route: &Route<ApiClient>,
-        params: Params,
-        head: request::Parts,
+        found: Found<'_, ApiClient>,
+        mut head: request::Parts,
         body: RequestBody,
         (request_id, correlation_id): (&str, &str),
-        key: &mut Option<String>,
+        told: &mut Told,
     ) -> Result<Response, Problem> {
+        let Found { route, params, .. } = found;
         let mut now = Timestamp::now();
+        told.of_route(route, &params);
         // Read before the client is looked up, so that a later change has a greater number.
         let recognized_at = self.access.generation();
-        let client = match route.guard {
-            Guard::Public => None,
-            Guard::Token { scope } => Some(self.recognize(&head.headers, scope, now)?),
+        let (sender, body) = if is_in_body(route, &head.method, &head.headers) {
+            refuse_long_body(&head.headers, route.body.bytes.min(PUBLIC_BODY_BYTES_MAX))?;
+            let visit =
+                Visit::of_stranger(&self.budgets, caller, self.strangers(caller, &head.headers))?;
+            let visit = Arc::new(visit);
+            recognize_in_body(&self.access, route, body.admitted(visit), now).await?
+        } else {
+            (recognize(&self.access, route, &params, &head.headers, now).await?, body)
         };
-        let (holders, unread) = match &client {
-            Some(client) => {
-                *key = Some(client.key.clone());
-                (self.callers.of_key(caller, &client.key), Capacity::Answers)
+        let (holders, unread) = match sender.name() {
+            Some(name) => {
+                told.client = Some(name.to_owned());
+                (self.callers.of_key(caller, name), Capacity::Answers)
             }
             None => (self.strangers(caller, &head.headers), Capacity::PublicAnswers),
         };
-        refuse_long_body(&head.headers, route.body_limit)?;
+        if let Some(rate) = &self.rate {
+            match sender.name() {
+                Some(name) => rate.admit(name, now)?,
+                None => rate.admit(&self.address_of(caller, &head.headers), now)?,
+            }
+        }
+        refuse_long_body(&head.headers, route.body.bytes)?;
         // A request that waits for its body takes no place among the requests in flight.
-        let is_awaited = route.body_limit > 0
-            && !matches!(route.method, Method::GET | Method::DELETE)
+        let is_awaited = route.body.bytes > 0
+            && !matches!(head.method, Method::GET | Method::HEAD | Method::DELETE)
             && !body.is_empty();
-        let work = work_of(route);
+        let work = work_of(route, &head.method);
         let mut place = None;
         // Travels with the work into the store's queues, even when the caller hangs up.
         let mut kept: Option<Kept> = None;
-        let body = if !is_awaited {
+        let body = if !is_awaited || matches!(body, RequestBody::Bytes(_)) {
             match work {
                 Some(work) => kept = Some(Arc::new(self.begin(work, &holders)?)),
                 None => place = Some(self.budgets.borrow(Capacity::InFlight, &holders, 1)?),
             }
             body
-        } else if client.is_some() {
+        } else if sender.name().is_some() {
             let visit = Visit::of_key(&self.budgets, caller, holders.clone(), work)?;
             let visit = Arc::new(visit);
             kept = Some(visit.clone());
@@ -245,21 +335,23 @@ impl FrontDoor {
             let visit = Arc::new(Visit::of_stranger(&self.budgets, caller, holders.clone())?);
             kept = Some(visit.clone());
             let body = body.admitted(visit);
-            let body = body.read_within(route.body_limit, STRANGERS_BODY_TIME_MAX).await?;
+            let body = body.read(route.body.within(STRANGERS_BODY_TIME_MAX)).await?;
             now = Timestamp::now();
             RequestBody::Bytes(body)
         };
         let small =
             if head.version == Version::HTTP_2 { SMALL_STREAM_ANSWER } else { SMALL_ANSWER };
-        let base_url = base_url(&head.headers, &head.uri, self.limits.trust_forwarded);
+        let trusted = self.limits.trust_forwarded;
+        let base_url = base_url(&head.headers, &head.uri, trusted, caller.is_secure);
         let host = host(&head.headers, &head.uri);
+        let upgrade = head.extensions.remove::<OnUpgrade>();
         let call = Call {
             path: head.uri.path().to_owned(),
             query: head.uri.query().unwrap_or("").to_owned(),
             method: head.method,
             headers: head.headers,
             params,
-            client,
+            client: sender.client().cloned(),
             recognized_at,
             request_id: request_id.to_owned(),
             correlation_id: correlation_id.to_owned(),
@@ -267,7 +359,8 @@ impl FrontDoor {
             host,
             now,
             body,
-            body_limit: route.body_limit,
+            body_limits: route.body,
+            upgrade,
         };
         let answer = match &kept {
             Some(kept) => keeping(Arc::clone(kept), (route.handler)(call)).await?,
@@ -287,12 +380,12 @@ impl FrontDoor {
 
 /// Returns the budget that a request takes from besides requests in flight: the store has separate
 /// queues for lists and for writes.
-fn work_of(route: &Route<ApiClient>) -> Option<Capacity> {
-    match (route.guard, &route.method) {
-        (Guard::Public, _) => None,
-        (Guard::Token { .. }, &Method::GET) if route.template.ends_with("/{id}") => None,
-        (Guard::Token { .. }, &Method::GET) => Some(Capacity::Lists),
-        (Guard::Token { .. }, _) => Some(Capacity::Writes),
+fn work_of(route: &Route<ApiClient>, method: &Method) -> Option<Capacity> {
+    match (route.guard, method) {
+        (Guard::Public | Guard::Secret, _) => None,
+        (_, &(Method::GET | Method::HEAD)) if route.template.ends_with("/{id}") => None,
+        (_, &(Method::GET | Method::HEAD)) => Some(Capacity::Lists),
+        _ => Some(Capacity::Writes),
     }
 }
 
@@ -327,9 +420,10 @@ fn known_method(method: &Method) -> &'static str {
 ///
 /// Source: RFC 9110 §8.6.
 fn drop_body(response: &mut Response) {
-    if !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
-        let length = response.body().size_hint().exact().unwrap_or(0);
+    if !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+        && let Some(length) = response.body().size_hint().exact()
+    {
         response.headers_mut().insert(http::header::CONTENT_LENGTH, HeaderValue::from(length));
     }
-    *response.body_mut() = Full::default();
+    *response.body_mut() = Body::empty();
 }

@@ -8,20 +8,16 @@
 //! use homeroom_http::{Call, Guard, Route, empty_response, handler};
 //! use http::{Method, StatusCode};
 //!
-//! let student = Route {
-//!     method: Method::GET,
-//!     template: "/students/{id}",
-//!     guard: Guard::Public,
-//!     body_limit: 0,
-//!     handler: handler(&(), |(), _: Call<()>| async { Ok(empty_response(StatusCode::OK)) }),
-//! };
+//! let answer = handler(&(), |(), _: Call<()>| async { Ok(empty_response(StatusCode::OK)) });
+//! let student = Route::new(Method::GET, "/students/{id}", Guard::Public, answer);
 //! let router = Router::new(vec![student])?;
 //!
-//! let (route, params) = router.find(&Method::GET, "/students/42").ok().expect("it has this route");
-//! assert_eq!((route.template, params.get("id")), ("/students/{id}", "42"));
+//! let found = router.find(&Method::GET, "/students/42").expect("it has this route");
+//! assert_eq!((found.label, found.params.get("id")), ("/students/{id}", "42"));
 //! # Ok::<(), homeroom_gateway::RouteError>(())
 //! ```
 
+mod access_log;
 mod answer_room;
 mod budget;
 mod budgets;
@@ -30,16 +26,25 @@ mod callers;
 mod correlation;
 mod forwarded;
 mod front_door;
+mod labels;
 mod limits;
 mod listen;
+mod live;
 mod metrics;
+mod rate;
+mod recognition;
 mod router;
 mod sending;
+mod tls;
 mod visit;
 
+pub use access_log::{AccessLog, LoggedRequests};
 pub use budget::Capacity;
 pub use front_door::FrontDoor;
 pub use limits::Limits;
 pub use listen::{ListenError, Listener, Times};
+pub use live::{LIVE_BASE, LiveRoutes};
 pub use metrics::{Gauge, Metrics};
-pub use router::{RouteError, Router};
+pub use rate::Rate;
+pub use router::{Found, RouteError, Router};
+pub use tls::{Identity, Tls, TlsError};

@@ -22,12 +22,12 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Most bytes of large answers (more than 16 KiB) that their callers have not read yet.
     pub answer_bytes: usize,
-    /// The same for answers on public routes, so that callers without a token take no client's
+    /// The same for answers on public routes, so that anonymous callers cannot use up the clients'
     /// room.
     pub public_answer_bytes: usize,
     /// Whether the `X-Forwarded-…` headers of a reverse proxy are trusted.
     pub trust_forwarded: bool,
-    /// Longest time that any large answer may take; its size adds to that.
+    /// Longest time that any large answer may take, plus time in proportion to its size.
     pub quiet: Duration,
 }
 

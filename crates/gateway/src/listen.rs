@@ -7,6 +7,7 @@
 mod connection;
 mod farewell;
 mod framing;
+mod wire;
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -17,19 +18,21 @@ use std::time::{Duration, Instant};
 use h2::Reason;
 use homeroom_http::{Kind, Problem, RequestBody, Response};
 use http::header::HOST;
-use http::{Request, Version, request};
+use http::{Request, StatusCode, Version, request};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{oneshot, watch};
 
 use crate::answer_room::SMALL_ANSWER;
 use crate::budget::{Capacity, Refused};
-use crate::caller::Caller;
+use crate::caller::{Caller, Leave};
 use crate::front_door::FrontDoor;
+use crate::tls::Tls;
 use connection::{Connection, Place};
+use wire::Wire;
 
 /// Most bytes of an HTTP/1 request's header, and of what a connection reads ahead.
 const HEADER_BYTES_MAX: usize = 16 << 10;
@@ -81,11 +84,15 @@ pub struct Times {
     pub drain: Duration,
 }
 
+/// Pause between two looks at the files of certificates.
+const CERTIFICATES_PAUSE: Duration = Duration::from_secs(1);
+
 /// A bound listener.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
+    tls: Option<Tls>,
 }
 
 impl Listener {
@@ -100,7 +107,14 @@ impl Listener {
             _ => ListenError::Unusable(address, error),
         })?;
         let address = socket.local_addr().map_err(|error| ListenError::Unusable(address, error))?;
-        Ok(Self { socket, address })
+        Ok(Self { socket, address, tls: None })
+    }
+
+    /// Returns the same listener, whose connections are all within TLS. Certificates are read again
+    /// when their files change.
+    #[must_use]
+    pub fn with_tls(self, tls: Tls) -> Self {
+        Self { tls: Some(tls), ..self }
     }
 
     /// Returns the address, with the port that was chosen for port 0.
@@ -114,6 +128,7 @@ impl Listener {
         let mut over_share: VecDeque<oneshot::Sender<()>> = VecDeque::new();
         let limits = connection::Times { header: times.header, quiet: door.limits().quiet };
         let (drain, _) = watch::channel(());
+        let refreshing = self.tls.clone().map(|tls| tokio::spawn(refresh(tls)));
         tokio::pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -130,7 +145,7 @@ impl Listener {
                     continue;
                 }
             };
-            let caller = door.callers().arrived(from.ip());
+            let caller = door.callers().arrived(from.ip(), self.tls.is_some());
             let place = match take_place(&door, &caller) {
                 // Every connection has to wait, so no new one is accepted meanwhile.
                 Err(refused) if refused.share_of().is_none() => tokio::select! {
@@ -154,7 +169,7 @@ impl Listener {
                 continue;
             };
             _ = connection.set_nodelay(true);
-            let (builder, door) = (Arc::clone(&builder), Arc::clone(&door));
+            let (builder, door, tls) = (Arc::clone(&builder), Arc::clone(&door), self.tls.clone());
             let draining = drain.subscribe();
             tokio::spawn(async move {
                 let place = match place {
@@ -168,18 +183,29 @@ impl Listener {
                         place
                     }
                 };
-                let connection = Connection::new(connection, place, Arc::clone(&caller), limits);
+                let wire = match tls {
+                    None => Wire::Bare(connection),
+                    Some(tls) => match within(&tls, connection, &caller, limits.header).await {
+                        Some(wire) => wire,
+                        None => return,
+                    },
+                };
+                let connection = Connection::new(wire, place, Arc::clone(&caller), limits);
                 let service = {
                     let caller = Arc::clone(&caller);
                     service_fn(move |request| {
                         answer(Arc::clone(&door), Arc::clone(&caller), request)
                     })
                 };
-                let served = builder.serve_connection(TokioIo::new(connection), service);
+                let served =
+                    builder.serve_connection_with_upgrades(TokioIo::new(connection), service);
                 farewell::serve(served, &caller, draining).await;
             });
         }
         drop(self.socket);
+        if let Some(refreshing) = refreshing {
+            refreshing.abort();
+        }
         _ = drain.send(());
         if tokio::time::timeout(times.drain, drain.closed()).await.is_err() {
             tracing::warn!("connections were still open after the drain time");
@@ -215,6 +241,37 @@ fn builder() -> auto::Builder<TokioExecutor> {
         .max_pending_accept_reset_streams(RESETS_PENDING_MAX)
         .max_local_error_reset_streams(RESETS_FOR_FAULTS_MAX);
     builder
+}
+
+/// Reads certificates again whenever their files change.
+async fn refresh(tls: Tls) {
+    loop {
+        tokio::time::sleep(CERTIFICATES_PAUSE).await;
+        let reading = tls.clone();
+        match tokio::task::spawn_blocking(move || reading.refresh()).await {
+            Ok(Ok(true)) => tracing::info!("certificates have changed and were read again"),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "a changed certificate cannot be used; the one before it stays");
+            }
+            Ok(Ok(false)) | Err(_) => {}
+        }
+    }
+}
+
+/// Begins TLS on a connection. Returns [`None`] for a client that does not, or not in time.
+async fn within(tls: &Tls, stream: TcpStream, caller: &Caller, time_max: Duration) -> Option<Wire> {
+    let begun = tokio::select! {
+        begun = tokio::time::timeout(time_max, tls.acceptor().accept(stream)) => begun,
+        () = caller.told_to(Leave::Politely) => return None,
+    };
+    match begun {
+        Ok(Ok(stream)) => Some(Wire::Tls(Box::new(stream))),
+        Ok(Err(error)) => {
+            tracing::trace!(%error, "a connection did not begin TLS");
+            None
+        }
+        Err(_) => None,
+    }
 }
 
 /// Takes the place of a new connection.
@@ -274,6 +331,9 @@ async fn answer(
         Some(fault) => FrontDoor::refuse(&head, fault),
         None => door.answer_to(&caller, head, RequestBody::Incoming(body)).await,
     };
+    if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+        caller.changed_protocol();
+    }
     drop(one);
     Ok(caller.sending.follow(answer, small, place, Instant::now()))
 }

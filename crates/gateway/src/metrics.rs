@@ -15,6 +15,7 @@ use prometheus_client::registry::Registry;
 
 use crate::budget::{Budget, Capacity};
 use crate::budgets::Budgets;
+use crate::rate::RateLimit;
 
 /// Bucket bounds that OpenTelemetry advises for HTTP durations, in seconds.
 const BUCKETS: [f64; 14] =
@@ -40,6 +41,8 @@ pub struct Metrics {
     refused: Counter<u64, AtomicU64>,
     in_flight: Gauge,
     budgets: OnceLock<Arc<Budgets>>,
+    rate: OnceLock<Arc<RateLimit>>,
+    rate_refused: Counter<u64, AtomicU64>,
     budget_size: Family<BudgetLabel, Gauge>,
     budget_used: Family<BudgetLabel, Gauge>,
     budget_refused: Family<BudgetLabel, Counter<u64, AtomicU64>>,
@@ -93,13 +96,21 @@ impl Metrics {
              was used up",
             budget_refused.clone(),
         );
-        let budgets = OnceLock::new();
+        let rate_refused = Counter::default();
+        registry.register(
+            "homeroom_client_rate_refused",
+            "Requests answered 429 because their client sent too many",
+            rate_refused.clone(),
+        );
+        let (budgets, rate) = (OnceLock::new(), OnceLock::new());
         Self {
             registry,
             durations,
             refused,
             in_flight,
             budgets,
+            rate,
+            rate_refused,
             budget_size,
             budget_used,
             budget_refused,
@@ -116,6 +127,11 @@ impl Metrics {
     /// Reports these budgets from now on.
     pub(crate) fn watch(&self, budgets: &Arc<Budgets>) {
         _ = self.budgets.set(Arc::clone(budgets));
+    }
+
+    /// Reports this limit of requests from now on.
+    pub(crate) fn watch_rate(&self, rate: &Arc<RateLimit>) {
+        _ = self.rate.set(Arc::clone(rate));
     }
 
     /// Records an answer.
@@ -135,6 +151,9 @@ impl Metrics {
     }
 
     fn read_budgets(&self) {
+        if let Some(rate) = self.rate.get() {
+            self.rate_refused.inner().store(rate.refused(), Ordering::Relaxed);
+        }
         let Some(budgets) = self.budgets.get() else { return };
         let figure = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         for capacity in Capacity::ALL {

@@ -1,11 +1,16 @@
 //! Matches a method and a path to a route.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use homeroom_http::{Guard, Kind, PUBLIC_BODY_BYTES_MAX, Params, Problem, Route, other_methods};
+use homeroom_http::{
+    Guard, Kind, PROBLEMS, PUBLIC_BODY_BYTES_MAX, Params, Problem, Refusals, Route, other_methods,
+};
 use http::header::ALLOW;
 use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
+
+use crate::labels::label;
 
 /// A table of routes that contradicts itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,23 +31,55 @@ pub enum RouteError {
         /// The template that both routes have.
         template: String,
     },
+    /// A route has secrets in its path and nothing that recognizes them, or the other way round.
+    #[error("{template} does not say how its callers are recognized")]
+    Unrecognizable {
+        /// The route's template.
+        template: String,
+    },
+    /// The routes of a published API are not all below one path `/apis/{context}/{version}`.
+    #[error("the route {template} is not below /apis/CONTEXT/VERSION with the others of its API")]
+    Base {
+        /// The template; empty where the API has no routes.
+        template: String,
+    },
     /// A public route takes longer bodies than strangers may send.
-    #[error(
-        "{method} {template} is public and takes bodies of more than {PUBLIC_BODY_BYTES_MAX} bytes"
-    )]
+    #[error("{template} is public and takes bodies of more than {PUBLIC_BODY_BYTES_MAX} bytes")]
     LongPublicBody {
-        /// The route's method.
-        method: Method,
         /// The route's template.
         template: String,
     },
 }
 
-/// All routes, ready to be matched.
+/// A table of routes, ready to be matched.
 pub struct Router<C> {
     /// Routes by template, its fixed segments in lower case.
-    templates: matchit::Router<Vec<usize>>,
+    templates: matchit::Router<Template>,
     routes: Vec<Route<C>>,
+    /// The name of each route in metrics and logs.
+    labels: Vec<&'static str>,
+    /// Forms of refusal for addresses that no route has.
+    refusals: Vec<&'static Refusals>,
+}
+
+/// The route of a request.
+#[derive(Debug)]
+pub struct Found<'r, C> {
+    /// The route.
+    pub route: &'r Route<C>,
+    /// Its name in metrics and logs: the template, or one name for all routes beyond a number.
+    pub label: &'static str,
+    /// The values of its placeholders.
+    pub params: Params,
+}
+
+/// The routes of one template.
+struct Template {
+    /// The names of its placeholders, in order.
+    names: Vec<Cow<'static, str>>,
+    /// Whether its last placeholder matches the rest of the path.
+    has_rest: bool,
+    routes: Vec<usize>,
 }
 
 impl<C> Router<C> {
@@ -52,37 +89,47 @@ impl<C> Router<C> {
     ///
     /// [`RouteError`] names the routes that contradict each other.
     pub fn new(routes: Vec<Route<C>>) -> Result<Self, RouteError> {
-        let mut by_template: HashMap<&'static str, Vec<usize>> = HashMap::new();
-        let mut order = vec![];
+        let mut by_template: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut order: Vec<&Cow<'static, str>> = vec![];
+        let mut refusals: Vec<&'static Refusals> = vec![];
         for (at, route) in routes.iter().enumerate() {
-            let same = by_template.entry(route.template).or_insert_with(|| {
-                order.push(route.template);
+            let same = by_template.entry(&route.template).or_insert_with(|| {
+                order.push(&route.template);
                 vec![]
             });
-            if same.iter().any(|other| routes[*other].method == route.method) {
-                return Err(RouteError::Twice {
-                    method: route.method.clone(),
-                    template: route.template.into(),
-                });
+            let others = || same.iter().flat_map(|other| &routes[*other].methods);
+            if let Some(method) = route.methods.iter().find(|m| others().any(|other| other == *m)) {
+                let (method, template) = (method.clone(), route.template.to_string());
+                return Err(RouteError::Twice { method, template });
             }
-            if route.guard == Guard::Public && route.body_limit > PUBLIC_BODY_BYTES_MAX {
-                return Err(RouteError::LongPublicBody {
-                    method: route.method.clone(),
-                    template: route.template.into(),
-                });
+            if route.guard == Guard::Public && route.body.bytes > PUBLIC_BODY_BYTES_MAX {
+                return Err(RouteError::LongPublicBody { template: route.template.to_string() });
+            }
+            if (route.guard == Guard::Secret) != route.recognizer.is_some() {
+                return Err(RouteError::Unrecognizable { template: route.template.to_string() });
             }
             same.push(at);
+            let form = route.refusals;
+            if !form.prefix.is_empty() && !refusals.iter().any(|r| r.prefix == form.prefix) {
+                refusals.push(form);
+            }
         }
         let mut templates = matchit::Router::new();
         for template in order {
-            let routes = by_template.remove(template).unwrap_or_default();
+            let routes = by_template.remove(&**template).unwrap_or_default();
+            let names = placeholders(template);
+            let has_rest = template.contains("{*");
             let conflict = |error: matchit::InsertError| RouteError::Conflict {
-                template: template.into(),
+                template: template.to_string(),
                 reason: error.to_string(),
             };
+            let routes = Template { names, has_rest, routes };
             templates.insert(lower_case(template), routes).map_err(conflict)?;
         }
-        Ok(Self { templates, routes })
+        // The longest prefix is the most particular one.
+        refusals.sort_unstable_by_key(|form| std::cmp::Reverse(form.prefix.len()));
+        let labels = routes.iter().map(|route| label(&route.template)).collect();
+        Ok(Self { templates, routes, labels, refusals })
     }
 
     /// All routes.
@@ -90,55 +137,79 @@ impl<C> Router<C> {
         &self.routes
     }
 
-    /// Returns the route for a method and a path, and the values of its placeholders.
+    /// Returns the route for a method and a path, with the values of its placeholders.
     ///
     /// The GET route also answers HEAD. Fixed segments match in any case and a trailing slash is
-    /// ignored, as clients of the Ed-Fi ODS/API expect.
+    /// ignored, as clients of the Ed-Fi ODS/API expect; the rest of a path that `{*name}` matches
+    /// is neither decoded nor shortened.
     ///
     /// # Errors
     ///
     /// 404 for an unknown path, 405 with `Allow` for a known one with other methods; 400 for
     /// percent-encoding that is not UTF-8.
-    pub fn find(&self, method: &Method, path: &str) -> Result<(&Route<C>, Params), Problem> {
-        let lower = match path {
-            "/" => path.to_owned(),
-            path => path.strip_suffix('/').unwrap_or(path).to_ascii_lowercase(),
-        };
+    pub fn find(&self, method: &Method, path: &str) -> Result<Found<'_, C>, Problem> {
+        let lower = folded(path);
         let found = self.templates.at(&lower).map_err(|_| Problem::of(Kind::NotFound))?;
         let wanted = if *method == Method::HEAD { &Method::GET } else { method };
         let route_of = |method: &Method| {
-            found.value.iter().find(|at| self.routes[**at].method == *method).copied()
+            let has = |at: &&usize| self.routes[**at].methods.contains(method);
+            found.value.routes.iter().find(has).copied()
         };
         let Some(at) = route_of(wanted).or_else(|| route_of(&other_methods())) else {
-            return Err(self.not_allowed(method, found.value));
+            return Err(self.not_allowed(method, &found.value.routes));
         };
-        let mut params = Vec::with_capacity(found.params.len());
-        for (name, value) in found.params.iter() {
-            let value = as_sent(path, value);
-            let value = percent_decode_str(value).decode_utf8().map_err(|_| {
-                Problem::of(Kind::BadRequest).error("The path is not UTF-8 when decoded.")
-            })?;
-            params.push((name.to_owned(), value.into_owned()));
+        let mut params = Vec::with_capacity(found.value.names.len());
+        let last = found.value.names.len().saturating_sub(1);
+        for (number, (name, (_, value))) in
+            found.value.names.iter().zip(found.params.iter()).enumerate()
+        {
+            // The value is a part of `lower`, whose bytes are where they are in the path.
+            let begin = value.as_ptr().addr() - lower.as_ptr().addr();
+            let value = if found.value.has_rest && number == last {
+                path[begin..].to_owned()
+            } else {
+                let sent = &path[begin..begin + value.len()];
+                let value = percent_decode_str(sent).decode_utf8().map_err(|_| {
+                    Problem::of(Kind::BadRequest).error("The path is not UTF-8 when decoded.")
+                })?;
+                value.into_owned()
+            };
+            params.push((name.clone(), value));
         }
-        Ok((&self.routes[at], Params(params)))
+        Ok(Found { route: &self.routes[at], label: self.labels[at], params: Params(params) })
     }
 
-    /// Returns who may call a path, where all its methods agree.
-    pub fn guard(&self, path: &str) -> Option<Guard> {
-        let lower = path.strip_suffix('/').unwrap_or(path).to_ascii_lowercase();
-        let routes = self.templates.at(&lower).ok()?.value;
-        let mut all = routes.iter().map(|at| self.routes[*at].guard);
-        let first = all.next()?;
-        all.all(|guard| guard == first).then_some(first)
+    /// Returns the routes of a path, whatever their methods.
+    pub fn routes_of(&self, path: &str) -> impl Iterator<Item = &Route<C>> {
+        let found = self.templates.at(&folded(path)).ok().map(|found| found.value.routes.clone());
+        found.unwrap_or_default().into_iter().map(|at| &self.routes[at])
+    }
+
+    /// Returns the form in which a request is refused that no route answers: that of the path's
+    /// other methods, or of the part to which its prefix belongs.
+    pub fn refusals(&self, path: &str) -> &'static Refusals {
+        let lower = folded(path);
+        if let Ok(found) = self.templates.at(&lower)
+            && let Some(at) = found.value.routes.first()
+        {
+            return self.routes[*at].refusals;
+        }
+        let is_below = |form: &&&Refusals| {
+            let rest = lower.get(form.prefix.len()..);
+            let at_end = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            at_end && lower[..form.prefix.len()].eq_ignore_ascii_case(form.prefix)
+        };
+        self.refusals.iter().find(is_below).copied().unwrap_or(&PROBLEMS)
     }
 
     fn not_allowed(&self, method: &Method, routes: &[usize]) -> Problem {
         let mut methods: Vec<&str> =
-            routes.iter().map(|at| self.routes[*at].method.as_str()).collect();
+            routes.iter().flat_map(|at| &self.routes[*at].methods).map(Method::as_str).collect();
         if methods.contains(&"GET") {
             methods.push("HEAD");
         }
         methods.sort_unstable();
+        methods.dedup();
         let allow = HeaderValue::try_from(methods.join(", "))
             .unwrap_or_else(|_| HeaderValue::from_static(""));
         Problem::of(Kind::MethodNotAllowed)
@@ -147,7 +218,17 @@ impl<C> Router<C> {
     }
 }
 
-/// A template with its fixed segments in lower case.
+/// Returns a path in lower case and without a slash at its end; its bytes keep their places.
+fn folded(path: &str) -> Cow<'_, str> {
+    let path = if path == "/" { path } else { path.strip_suffix('/').unwrap_or(path) };
+    if path.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(path.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(path)
+    }
+}
+
+/// Returns a template with its fixed segments in lower case.
 fn lower_case(template: &str) -> String {
     let fold = |segment: &str| {
         if segment.starts_with('{') { segment.to_owned() } else { segment.to_ascii_lowercase() }
@@ -155,26 +236,34 @@ fn lower_case(template: &str) -> String {
     template.split('/').map(fold).collect::<Vec<_>>().join("/")
 }
 
-/// Returns a placeholder's value in the case in which it was sent. The value is one path segment.
-fn as_sent<'p>(path: &'p str, value: &'p str) -> &'p str {
-    path.split('/').find(|segment| segment.eq_ignore_ascii_case(value)).unwrap_or(value)
+/// Returns the names of a template's placeholders, in order.
+#[expect(clippy::ptr_arg, reason = "what is borrowed is a part of the program")]
+fn placeholders(template: &Cow<'static, str>) -> Vec<Cow<'static, str>> {
+    fn names(template: &str) -> impl Iterator<Item = &str> {
+        let braced = |segment: &'_ str| segment.starts_with('{') && segment.ends_with('}');
+        template
+            .split('/')
+            .filter(move |segment| braced(segment))
+            .map(|segment| segment[1..segment.len() - 1].trim_start_matches('*'))
+    }
+    match template {
+        Cow::Borrowed(template) => names(template).map(Cow::Borrowed).collect(),
+        Cow::Owned(template) => names(template).map(|name| name.to_owned().into()).collect(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use homeroom_http::{empty_response, handler};
+    use homeroom_http::{BodyLimits, Handler, empty_response, handler};
+
+    fn nothing() -> Handler<()> {
+        handler(&(), |(), _| async { Ok(empty_response(http::StatusCode::NO_CONTENT)) })
+    }
 
     fn router() -> Router<()> {
-        let route = |method: Method, template| Route {
-            method,
-            template,
-            guard: Guard::Public,
-            body_limit: 0,
-            handler: handler(&(), |(), _| async {
-                Ok(empty_response(http::StatusCode::NO_CONTENT))
-            }),
-        };
+        let route =
+            |method: Method, template| Route::new(method, template, Guard::Public, nothing());
         Router::new(vec![
             route(Method::GET, "/"),
             route(Method::GET, "/data/v3/{schema}/{endpoint}"),
@@ -203,23 +292,18 @@ mod tests {
             (Method::POST, "/OAuth/Token", "/oauth/token"),
             (Method::POST, "/oauth/token/", "/oauth/token"),
         ] {
-            let (route, _) = router.find(&method, path).unwrap_or_else(|e| panic!("{path}: {e:?}"));
+            let found = router.find(&method, path).unwrap_or_else(|e| panic!("{path}: {e:?}"));
 
-            assert_eq!(route.template, template, "{path}");
+            assert_eq!((&*found.route.template, found.label), (template, template), "{path}");
         }
         assert!(router.find(&Method::GET, "/data/v3/ed-fi/students//").is_err());
     }
 
     #[test]
     fn a_public_route_takes_no_long_bodies() {
-        let route = |guard, body_limit| Route::<()> {
-            method: Method::POST,
-            template: "/long",
-            guard,
-            body_limit,
-            handler: handler(&(), |(), _| async {
-                Ok(empty_response(http::StatusCode::NO_CONTENT))
-            }),
+        let route = |guard, bytes| {
+            Route::new(Method::POST, "/long", guard, nothing())
+                .with_body(BodyLimits::of_bytes(bytes))
         };
         let long = PUBLIC_BODY_BYTES_MAX + 1;
 
@@ -235,7 +319,8 @@ mod tests {
     fn a_placeholder_has_the_case_in_which_it_was_sent() {
         let router = router();
 
-        let (_, params) = router.find(&Method::GET, "/DATA/v3/Ed-Fi/Students/AbC%2Fd").unwrap();
+        let found = router.find(&Method::GET, "/DATA/v3/Ed-Fi/Students/AbC%2Fd").unwrap();
+        let params = found.params;
 
         assert_eq!(params.get("schema"), "Ed-Fi");
         assert_eq!(params.get("id"), "AbC/d");
@@ -247,5 +332,57 @@ mod tests {
 
         assert_eq!(problem.kind, Kind::MethodNotAllowed);
         assert_eq!(problem.headers[0].1, "GET, HEAD, POST");
+    }
+
+    #[test]
+    fn a_route_matches_each_of_its_methods() {
+        let route = Route::new(Method::PUT, "/things/{id}", Guard::Public, nothing());
+        let router = Router::new(vec![route.or(Method::POST)]).unwrap();
+
+        for method in [Method::PUT, Method::POST] {
+            assert!(router.find(&method, "/things/1").is_ok(), "{method}");
+        }
+        let problem = router.find(&Method::GET, "/things/1").err().unwrap();
+        assert_eq!(problem.headers[0].1, "POST, PUT");
+        let twice = Route::new(Method::POST, "/things/{id}", Guard::Public, nothing());
+        let all = vec![router.routes()[0].clone(), twice];
+        assert!(matches!(Router::new(all), Err(RouteError::Twice { .. })));
+    }
+
+    #[test]
+    fn the_rest_of_a_path_is_handed_on_as_it_was_sent() {
+        let template = "/Files/{owner}/{*rest}".to_owned();
+        let route = Route::new(Method::GET, template, Guard::Public, nothing());
+        let router = Router::new(vec![route]).unwrap();
+        for (path, owner, rest) in [
+            ("/files/Me/a", "Me", "a"),
+            ("/FILES/me/A/b%2Fc/D", "me", "A/b%2Fc/D"),
+            ("/files/m%C3%A9/x/me/", "mé", "x/me/"),
+            ("/files/a/a/A//", "a", "a/A//"),
+        ] {
+            let params = router.find(&Method::GET, path).unwrap().params;
+
+            assert_eq!((params.get("owner"), params.get("rest")), (owner, rest), "{path}");
+        }
+        assert!(router.find(&Method::GET, "/files/me").is_err());
+    }
+
+    #[test]
+    fn an_address_is_refused_in_the_form_of_the_part_that_it_belongs_to() {
+        static OTHER: Refusals = Refusals { prefix: "/Other", answer: Problem::into_response };
+        let plain = Route::new(Method::GET, "/plain", Guard::Public, nothing());
+        let other = Route::new(Method::GET, "/other/{id}", Guard::Public, nothing());
+        let router = Router::new(vec![plain, other.refused_as(&OTHER)]).unwrap();
+
+        for (path, prefix) in [
+            ("/plain", ""),
+            ("/nowhere", ""),
+            ("/otherwise", ""),
+            ("/other", "/Other"),
+            ("/OTHER/1", "/Other"),
+            ("/other/1/2", "/Other"),
+        ] {
+            assert_eq!(router.refusals(path).prefix, prefix, "{path}");
+        }
     }
 }

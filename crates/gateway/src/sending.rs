@@ -4,14 +4,15 @@
     reason = "an answer has a time limit that grows with its size"
 )]
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use homeroom_http::Response;
-use http_body_util::Full;
-use hyper::body::Body as _;
+use homeroom_http::{Body, BodyError, Response};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
 use crate::budget::Taken;
 
@@ -60,6 +61,8 @@ struct Sent {
     bytes: Bytes,
     number: u64,
     sending: Arc<Inner>,
+    stream: Option<Arc<StreamState>>,
+    begun: Instant,
     _place: Option<Taken>,
 }
 
@@ -71,7 +74,77 @@ impl AsRef<[u8]> for Sent {
 
 impl Drop for Sent {
     fn drop(&mut self) {
-        self.sending.ended(self.number, Instant::now());
+        let now = Instant::now();
+        self.sending.ended(self.number, now);
+        if let Some(stream) = &self.stream {
+            stream.was_taken(self.bytes.len(), now.saturating_duration_since(self.begun));
+        }
+    }
+}
+
+/// What the parts of a stream have in common.
+#[derive(Debug)]
+struct StreamState {
+    grace: Duration,
+    /// How much longer than at [`RATE_MIN`] the caller may take for what is to come, in milliseconds. A
+    /// caller that reads faster earns it back, up to the grace.
+    credit_ms: AtomicU64,
+    /// The stream's own place, kept until its last part is taken.
+    _place: Option<Taken>,
+}
+
+impl StreamState {
+    fn credit(&self) -> Duration {
+        Duration::from_millis(self.credit_ms.load(Ordering::Relaxed))
+    }
+
+    fn was_taken(&self, bytes: usize, within: Duration) {
+        let earned = Duration::from_millis(bytes as u64 * 1_000 / RATE_MIN);
+        let credit = (self.credit() + earned).saturating_sub(within).min(self.grace);
+        let ms = u64::try_from(credit.as_millis()).unwrap_or(u64::MAX);
+        self.credit_ms.store(ms, Ordering::Relaxed);
+    }
+}
+
+/// A stream whose parts are tracked. The time in which it has nothing to send does not count.
+struct FollowedStream {
+    body: Body,
+    sending: Sending,
+    state: Arc<StreamState>,
+}
+
+impl FollowedStream {
+    fn new(body: Body, sending: Sending, place: Option<Taken>) -> Self {
+        let grace = sending.0.grace;
+        let ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        let state = StreamState { grace, credit_ms: AtomicU64::new(ms), _place: place };
+        Self { body, sending, state: Arc::new(state) }
+    }
+}
+
+impl HttpBody for FollowedStream {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let next = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let state = &self.state;
+        Poll::Ready(next.map(|next| {
+            Ok(next?.map_data(|bytes| {
+                self.sending.track(bytes, None, Some(Arc::clone(state)), Instant::now())
+            }))
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -123,8 +196,8 @@ impl Sending {
         }))
     }
 
-    /// Tracks an answer of more than `small` bytes that begins at `now`. The answer keeps its place
-    /// until its last byte is taken.
+    /// Tracks an answer of more than `small` bytes, or a stream, that begins at `now`. The answer
+    /// keeps its place until its last byte is taken.
     pub(crate) fn follow(
         &self,
         response: Response,
@@ -132,26 +205,41 @@ impl Sending {
         place: Option<Taken>,
         now: Instant,
     ) -> Response {
-        let bytes = response.body().size_hint().lower();
-        if bytes <= small {
-            return response;
-        }
+        response.map(|body| {
+            if body.is_stream() {
+                return Body::stream(FollowedStream::new(body, self.clone(), place));
+            }
+            body.map(|bytes| match bytes.len() as u64 {
+                short if short <= small => bytes,
+                _ => self.track(bytes, place, None, now),
+            })
+        })
+    }
+
+    /// Returns the same bytes, which are on their way from `now` until they are dropped. A part of a
+    /// stream has the credit of its stream, any other answer the whole grace.
+    fn track(
+        &self,
+        bytes: Bytes,
+        place: Option<Taken>,
+        stream: Option<Arc<StreamState>>,
+        now: Instant,
+    ) -> Bytes {
+        let size = bytes.len() as u64;
+        let grace = stream.as_ref().map_or(self.0.grace, |stream| stream.credit());
         let mut answers = self.0.answers();
         if answers.all.is_empty() {
             self.0.resume(answers.paused_ms, now);
         }
-        let all = answers.all.iter().map(|answer| answer.bytes).sum::<u64>() + bytes;
-        let end = now + self.0.grace + Duration::from_secs(all.div_ceil(RATE_MIN));
+        let all = answers.all.iter().map(|answer| answer.bytes).sum::<u64>() + size;
+        let end = now + grace + Duration::from_secs(all.div_ceil(RATE_MIN));
         let number = answers.next;
         answers.next += 1;
-        answers.all.push(Followed { number, bytes, end });
+        answers.all.push(Followed { number, bytes: size, end });
         self.0.under_way.store(answers.all.len(), Ordering::Relaxed);
         drop(answers);
         let sending = Arc::clone(&self.0);
-        response.map(|body| {
-            let bytes = body.into_inner().unwrap_or_default();
-            Full::new(Bytes::from_owner(Sent { bytes, number, sending, _place: place }))
-        })
+        Bytes::from_owner(Sent { bytes, number, sending, stream, begun: now, _place: place })
     }
 
     /// Records bytes that the caller has taken.

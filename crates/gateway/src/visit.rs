@@ -80,6 +80,10 @@ impl Admission for Visit {
         Ok(held.bytes.grow(bytes as u64)?)
     }
 
+    fn moved(&self) {
+        self.caller.is_useful();
+    }
+
     fn whole(&self) -> Result<(), Problem> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let in_flight = self.budgets.take(Capacity::InFlight, &self.holders, 1)?;

@@ -1,25 +1,79 @@
-//! The body of a request, read once and within limits on size and time.
+//! The body of a request: read whole or as a stream, within limits on size, time and rate.
 #![expect(clippy::disallowed_methods, reason = "a body has a time limit and a least rate")]
 
 use std::fmt::Debug;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
-use tokio::time::{Instant, timeout_at};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::problem::{Kind, Problem};
 
-/// Longest wait for a whole body.
-const BODY_TIME_MAX: Duration = Duration::from_mins(1);
-/// How long a body may arrive more slowly than [`BODY_RATE_MIN`].
-const BODY_GRACE: Duration = Duration::from_secs(10);
-/// Bytes per second at which a body must arrive on average after [`BODY_GRACE`].
-const BODY_RATE_MIN: u64 = 16 << 10;
 /// Initial buffer size of a body that does not arrive at once.
 const BUFFER_BYTES_MIN: usize = 4 << 10;
+/// Room that a streamed body takes: what has arrived and is not yet consumed.
+pub const STREAM_BYTES: usize = 128 << 10;
+
+/// Limits of a request's body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyLimits {
+    /// Most bytes; 0 for a route whose requests have no body.
+    pub bytes: usize,
+    /// Longest time for the whole body to arrive.
+    pub time: Duration,
+    /// How long a body may arrive more slowly than `rate`.
+    pub grace: Duration,
+    /// Bytes per second at which a body must arrive on average after `grace`.
+    pub rate: u64,
+}
+
+impl BodyLimits {
+    /// Limits of a route whose requests have no body.
+    pub const NONE: Self = Self::of_bytes(0);
+
+    /// Returns the usual limits of a body of at most this many bytes: one minute, and 16 KiB per
+    /// second after 10 s.
+    pub const fn of_bytes(bytes: usize) -> Self {
+        let (time, grace) = (Duration::from_mins(1), Duration::from_secs(10));
+        Self { bytes, time, grace, rate: 16 << 10 }
+    }
+
+    /// Returns the same limits with another time for the whole body.
+    #[must_use]
+    pub const fn within(self, time: Duration) -> Self {
+        Self { time, ..self }
+    }
+
+    /// Returns how long a body may take of which this many bytes have arrived.
+    fn time_for(&self, bytes: usize) -> Duration {
+        let at_rate = Duration::from_millis(bytes as u64 * 1_000 / self.rate.max(1));
+        self.time.min(self.grace.saturating_add(at_rate))
+    }
+
+    fn too_large(&self) -> Problem {
+        Problem::of(Kind::PayloadTooLarge)
+            .detail(format!(
+                "The request body is larger than the {} bytes allowed here.",
+                self.bytes
+            ))
+            .hint("Send one document per request; load many records with `homeroom load`.")
+    }
+
+    fn too_slow(&self) -> Problem {
+        Problem::of(Kind::RequestTimeout).detail(format!(
+            "The request body did not arrive in time: it must be complete after {} seconds, and \
+             after {} seconds at least {} KiB must arrive per second.",
+            self.time.as_secs(),
+            self.grace.as_secs().min(self.time.as_secs()),
+            self.rate >> 10,
+        ))
+    }
+}
 
 /// Admits a body: grants room for its bytes, and what the request needs once it is complete.
 pub trait Admission: Debug + Send + Sync {
@@ -29,6 +83,9 @@ pub trait Admission: Debug + Send + Sync {
     ///
     /// 503 where there is no room.
     fn grow(&self, bytes: usize) -> Result<(), Problem>;
+
+    /// Records that a streamed body made progress.
+    fn moved(&self);
 
     /// Takes what a request needs once its body is complete.
     ///
@@ -67,63 +124,193 @@ impl RequestBody {
         }
     }
 
-    /// Reads the whole body, at most `limit` bytes and within a minute.
+    /// Reads the whole body into memory.
     ///
     /// # Errors
     ///
-    /// 413 beyond the limit, 408 after a minute or when the body arrives too slowly, 400 where the
-    /// connection breaks off, 503 where there is no room.
-    pub async fn read(self, limit: usize) -> Result<Bytes, Problem> {
-        self.read_within(limit, BODY_TIME_MAX).await
-    }
-
-    /// Does the same as [`RequestBody::read`], within another time.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`RequestBody::read`].
-    pub async fn read_within(self, limit: usize, time_max: Duration) -> Result<Bytes, Problem> {
+    /// 413 beyond the limit on bytes, 408 when the body arrives too slowly, 400 where the connection
+    /// breaks off, 503 where there is no room.
+    pub async fn read(self, limits: BodyLimits) -> Result<Bytes, Problem> {
         let (incoming, admission) = match self {
-            Self::Bytes(bytes) if bytes.len() <= limit => return Ok(bytes),
-            Self::Bytes(_) => return Err(too_large(limit)),
+            Self::Bytes(bytes) if bytes.len() <= limits.bytes => return Ok(bytes),
+            Self::Bytes(_) => return Err(limits.too_large()),
             Self::Incoming(incoming) => (incoming, None),
             Self::Admitted(incoming, admission) => (incoming, Some(admission)),
         };
-        let whole = read(incoming, admission.as_deref(), limit, time_max).await?;
+        let arriving = Arriving::new(Source::Incoming(incoming), limits);
+        let whole = read(arriving, admission.as_deref()).await?;
         if let Some(admission) = admission {
             admission.whole()?;
         }
         Ok(whole)
     }
+
+    /// Returns the body as a stream, whose next bytes are read from the connection only when they
+    /// are asked for.
+    ///
+    /// # Errors
+    ///
+    /// 503 where there is no room for another stream. The stream itself ends with the errors of
+    /// [`RequestBody::read`].
+    pub fn stream(self, limits: BodyLimits) -> Result<BodyStream, Problem> {
+        let (source, admission) = match self {
+            Self::Bytes(bytes) => (Source::Bytes(bytes), None),
+            Self::Incoming(incoming) => (Source::Incoming(incoming), None),
+            Self::Admitted(incoming, admission) => (Source::Incoming(incoming), Some(admission)),
+        };
+        if let Some(admission) = &admission {
+            admission.grow(STREAM_BYTES)?;
+        }
+        Ok(BodyStream { arriving: Arriving::new(source, limits), admission })
+    }
 }
 
-async fn read(
-    mut incoming: Incoming,
-    admission: Option<&dyn Admission>,
-    limit: usize,
-    time_max: Duration,
-) -> Result<Bytes, Problem> {
-    let begun = Instant::now();
-    let mut whole = Vec::new();
-    loop {
-        let deadline = begun + time_for(whole.len(), time_max);
-        let Ok(frame) = timeout_at(deadline, incoming.frame()).await else {
-            return Err(too_slow(time_max));
-        };
-        let Some(frame) = frame else { return Ok(whole.into()) };
-        let frame = frame.map_err(|_| {
-            Problem::of(Kind::BadRequest)
-                .detail("The request body ended before its declared length.")
-        })?;
-        let Ok(data) = frame.into_data() else { continue };
-        if whole.len() + data.len() > limit {
-            return Err(too_large(limit));
+impl From<Bytes> for RequestBody {
+    fn from(bytes: Bytes) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+/// A request's body as a stream of bytes. Trailers are passed over.
+#[derive(Debug)]
+pub struct BodyStream {
+    arriving: Arriving,
+    admission: Option<Arc<dyn Admission>>,
+}
+
+impl BodyStream {
+    /// Returns the next bytes; [`None`] at the end.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`RequestBody::read`].
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        let Some(frame) = self.frame().await.transpose()? else { return Ok(None) };
+        Ok(Some(frame.into_data().unwrap_or_default()))
+    }
+
+    /// Returns how many bytes have arrived.
+    pub fn bytes(&self) -> usize {
+        self.arriving.bytes
+    }
+}
+
+impl HttpBody for BodyStream {
+    type Data = Bytes;
+    type Error = Problem;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Problem>>> {
+        let next = ready!(self.arriving.poll(cx));
+        match (&next, &self.admission) {
+            (Some(Ok(_)), Some(admission)) => admission.moved(),
+            (None, Some(_)) => {
+                if let Some(Err(problem)) = self.admission.take().map(|by| by.whole()) {
+                    return Poll::Ready(Some(Err(problem)));
+                }
+            }
+            _ => {}
         }
-        if whole.is_empty() && incoming.is_end_stream() {
+        Poll::Ready(next.map(|next| next.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.admission.is_none() && self.arriving.source.is_end()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.arriving.source.size_hint()
+    }
+}
+
+/// Where a body comes from.
+#[derive(Debug)]
+enum Source {
+    Incoming(Incoming),
+    Bytes(Bytes),
+}
+
+impl Source {
+    fn is_end(&self) -> bool {
+        match self {
+            Self::Incoming(incoming) => incoming.is_end_stream(),
+            Self::Bytes(bytes) => bytes.is_empty(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Incoming(incoming) => incoming.size_hint(),
+            Self::Bytes(bytes) => SizeHint::with_exact(bytes.len() as u64),
+        }
+    }
+}
+
+/// A body that arrives within its limits.
+#[derive(Debug)]
+struct Arriving {
+    source: Source,
+    limits: BodyLimits,
+    begun: Instant,
+    bytes: usize,
+    /// Made when the body has to be waited for.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Arriving {
+    fn new(source: Source, limits: BodyLimits) -> Self {
+        Self { source, limits, begun: Instant::now(), bytes: 0, timer: None }
+    }
+
+    /// Returns the next bytes; [`None`] at the end.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Problem>>> {
+        let data = match &mut self.source {
+            Source::Bytes(bytes) if bytes.is_empty() => return Poll::Ready(None),
+            Source::Bytes(bytes) => std::mem::take(bytes),
+            Source::Incoming(incoming) => loop {
+                match Pin::new(&mut *incoming).poll_frame(cx) {
+                    Poll::Ready(None) => return Poll::Ready(None),
+                    Poll::Ready(Some(Ok(frame))) => {
+                        if let Ok(data) = frame.into_data() {
+                            break data;
+                        }
+                    }
+                    Poll::Ready(Some(Err(_))) => {
+                        return Poll::Ready(Some(Err(Problem::of(Kind::BadRequest)
+                            .detail("The request body ended before its declared length."))));
+                    }
+                    Poll::Pending => {
+                        let deadline = self.begun + self.limits.time_for(self.bytes);
+                        let timer =
+                            self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+                        if timer.deadline() != deadline {
+                            timer.as_mut().reset(deadline);
+                        }
+                        ready!(timer.as_mut().poll(cx));
+                        return Poll::Ready(Some(Err(self.limits.too_slow())));
+                    }
+                }
+            },
+        };
+        self.bytes += data.len();
+        if self.bytes > self.limits.bytes {
+            return Poll::Ready(Some(Err(self.limits.too_large())));
+        }
+        Poll::Ready(Some(Ok(data)))
+    }
+}
+
+async fn read(mut arriving: Arriving, admission: Option<&dyn Admission>) -> Result<Bytes, Problem> {
+    let limit = arriving.limits.bytes;
+    let mut whole = Vec::new();
+    while let Some(data) = std::future::poll_fn(|cx| arriving.poll(cx)).await.transpose()? {
+        if whole.is_empty() && arriving.source.is_end() {
             return Ok(data);
         }
         // A piece is copied, because it keeps the buffer that it came in alive.
-        let more = growth(&whole, data.len(), incoming.size_hint().upper(), limit);
+        let more = growth(&whole, data.len(), arriving.source.size_hint().upper(), limit);
         if more > 0 {
             if let Some(admission) = admission {
                 admission.grow(more)?;
@@ -132,11 +319,7 @@ async fn read(
         }
         whole.extend_from_slice(&data);
     }
-}
-
-/// Returns how long a body may take of which this many bytes have arrived.
-fn time_for(bytes: usize, time_max: Duration) -> Duration {
-    time_max.min(BODY_GRACE + Duration::from_millis(bytes as u64 * 1_000 / BODY_RATE_MIN))
+    Ok(whole.into())
 }
 
 /// Returns by how many bytes a buffer grows to take `more`: it doubles, but not beyond what may
@@ -151,36 +334,22 @@ fn growth(buffer: &Vec<u8>, more: usize, to_come: Option<u64>, limit: usize) -> 
     (buffer.capacity() * 2).max(BUFFER_BYTES_MIN).clamp(needed, most) - buffer.capacity()
 }
 
-fn too_large(limit: usize) -> Problem {
-    Problem::of(Kind::PayloadTooLarge)
-        .detail(format!("The request body is larger than the {limit} bytes allowed here."))
-        .hint("Send one document per request; load many records with `homeroom load`.")
-}
-
-fn too_slow(time_max: Duration) -> Problem {
-    Problem::of(Kind::RequestTimeout).detail(format!(
-        "The request body did not arrive in time: it must be complete after {} seconds, and after \
-         {} seconds at least {} KiB must arrive per second.",
-        time_max.as_secs(),
-        BODY_GRACE.as_secs().min(time_max.as_secs()),
-        BODY_RATE_MIN >> 10,
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_body_has_time_by_the_bytes_that_have_come_and_never_more_than_all_bodies() {
+    fn the_time_of_a_body_grows_with_its_bytes_up_to_the_limit() {
+        let limits = BodyLimits::of_bytes(10 << 20);
         for (bytes, seconds) in [(0, 10), (100, 10), (160 << 10, 20), (10 << 20, 60)] {
-            assert_eq!(time_for(bytes, BODY_TIME_MAX).as_secs(), seconds, "{bytes}");
+            assert_eq!(limits.time_for(bytes).as_secs(), seconds, "{bytes}");
         }
-        assert_eq!(time_for(10 << 20, Duration::from_secs(5)).as_secs(), 5);
+        let short = limits.within(Duration::from_secs(5));
+        assert_eq!(short.time_for(10 << 20).as_secs(), 5);
     }
 
     #[test]
-    fn a_buffer_grows_by_what_has_come_and_not_by_what_is_announced() {
+    fn a_buffer_grows_with_what_has_arrived_and_not_with_what_is_announced() {
         let mut buffer = Vec::new();
         let mut taken = 0;
         for piece in [1, 5_000, 1, 100_000] {
@@ -196,5 +365,16 @@ mod tests {
         assert_eq!(growth(&Vec::new(), 100, Some(20), 1_000), 120, "no more than is to come");
         assert_eq!(growth(&Vec::new(), 100, None, 150), 150, "no more than may come");
         assert_eq!(growth(&Vec::with_capacity(8), 8, None, 150), 0);
+    }
+
+    #[tokio::test]
+    async fn a_stream_of_bytes_in_memory_has_the_same_limit() {
+        let limits = BodyLimits::of_bytes(4);
+        let mut fits = RequestBody::Bytes("four".into()).stream(limits).unwrap();
+        assert_eq!(fits.next().await.unwrap().unwrap(), "four");
+        assert!(fits.next().await.unwrap().is_none());
+
+        let mut long = RequestBody::Bytes("fives".into()).stream(limits).unwrap();
+        assert_eq!(long.next().await.unwrap_err().kind, Kind::PayloadTooLarge);
     }
 }

@@ -1,18 +1,20 @@
 //! A request on its way to the part that answers it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
+use hyper::upgrade::OnUpgrade;
 
-use crate::body::RequestBody;
+use crate::body::{BodyLimits, BodyStream, RequestBody};
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 use crate::time::Timestamp;
 
 /// Values of a route template's placeholders, by name.
 #[derive(Debug, Clone, Default)]
-pub struct Params(pub Vec<(String, String)>);
+pub struct Params(pub Vec<(Cow<'static, str>, String)>);
 
 impl Params {
     /// Returns the value of a placeholder.
@@ -60,11 +62,35 @@ pub struct Call<C> {
     pub now: Timestamp,
     /// The body, not yet read.
     pub body: RequestBody,
-    /// Most bytes that [`Call::read_body`] accepts.
-    pub body_limit: usize,
+    /// Limits of the body.
+    pub body_limits: BodyLimits,
+    /// Resolves to the bare connection once 101 has been answered; present on HTTP/1.1 where the
+    /// request asks for another protocol.
+    pub upgrade: Option<OnUpgrade>,
 }
 
 impl<C> Call<C> {
+    /// Creates a call of a caller that nothing is known of, with no headers and no body.
+    pub fn new(method: Method, path: impl Into<String>, now: Timestamp) -> Self {
+        Self {
+            method,
+            path: path.into(),
+            query: String::new(),
+            headers: HeaderMap::new(),
+            params: Params::default(),
+            client: None,
+            recognized_at: 0,
+            request_id: "0".repeat(32),
+            correlation_id: "0".repeat(32),
+            base_url: "http://127.0.0.1:8080".into(),
+            host: "127.0.0.1:8080".into(),
+            now,
+            body: RequestBody::Bytes(Bytes::new()),
+            body_limits: BodyLimits::NONE,
+            upgrade: None,
+        }
+    }
+
     /// Returns the client of a route that is not public.
     ///
     /// # Panics
@@ -89,13 +115,25 @@ impl<C> Call<C> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// Takes the body and reads it within the route's limit.
+    /// Takes the body and reads it within the route's limits.
     ///
     /// # Errors
     ///
     /// The same as [`RequestBody::read`].
     pub async fn read_body(&mut self) -> Result<Bytes, Problem> {
-        let body = std::mem::replace(&mut self.body, RequestBody::Bytes(Bytes::new()));
-        body.read(self.body_limit).await
+        self.take_body().read(self.body_limits).await
+    }
+
+    /// Takes the body as a stream within the route's limits.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`RequestBody::stream`].
+    pub fn stream_body(&mut self) -> Result<BodyStream, Problem> {
+        self.take_body().stream(self.body_limits)
+    }
+
+    fn take_body(&mut self) -> RequestBody {
+        std::mem::replace(&mut self.body, RequestBody::Bytes(Bytes::new()))
     }
 }

@@ -15,18 +15,25 @@
 
 mod body;
 mod call;
+mod cors;
 mod entity_tag;
 mod problem;
 mod query;
+mod refusals;
 mod response;
 mod route;
 mod time;
 
-pub use body::{Admission, RequestBody};
+pub use body::{Admission, BodyLimits, BodyStream, RequestBody, STREAM_BYTES};
 pub use call::{Call, Params};
+pub use cors::Cors;
 pub use entity_tag::{EntityTag, EntityTags};
 pub use problem::{Kind, Problem, ProblemParts, Violations};
 pub use query::{Query, QueryError};
-pub use response::{Response, empty_response, json_response};
-pub use route::{Guard, Handler, PUBLIC_BODY_BYTES_MAX, Route, handler, other_methods};
+pub use refusals::{PROBLEMS, Refusals};
+pub use response::{Body, BodyError, Response, empty_response, json_response};
+pub use route::{
+    Credential, Guard, Handler, Known, PUBLIC_BODY_BYTES_MAX, Recognizer, Route, handler,
+    other_methods,
+};
 pub use time::Timestamp;

@@ -4,12 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
-use http_body_util::Full;
 use serde::Serialize;
 
-use crate::response::Response;
+use crate::response::{Body, Response};
 
 /// What went wrong with a document, by JSON path.
 pub type Violations = BTreeMap<String, Vec<String>>;
@@ -227,7 +225,7 @@ impl Problem {
 
     /// Returns the whole answer.
     pub fn into_response(self, correlation_id: &str) -> Response {
-        let mut response = http::Response::new(Full::new(Bytes::from(self.body(correlation_id))));
+        let mut response = http::Response::new(Body::from(self.body(correlation_id)));
         *response.status_mut() = self.kind.status();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

@@ -1,14 +1,19 @@
 //! The table of routes that a part offers to the front door.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use http::Method;
 
-use crate::call::Call;
+use crate::body::BodyLimits;
+use crate::call::{Call, Params};
+use crate::cors::Cors;
 use crate::problem::Problem;
+use crate::refusals::{PROBLEMS, Refusals};
 use crate::response::Response;
+use crate::time::Timestamp;
 
 /// Most bytes of a body on a route that anyone may call.
 pub const PUBLIC_BODY_BYTES_MAX: usize = 16 << 10;
@@ -23,7 +28,47 @@ pub enum Guard {
         /// The scope's name, such as `data` or `admin`.
         scope: &'static str,
     },
+    /// A client with a key of this scope, which shows one of these credentials.
+    Key {
+        /// The scope's name.
+        scope: &'static str,
+        /// What is accepted; the first is named to callers that send nothing.
+        by: &'static [Credential],
+    },
+    /// A caller whom the part itself recognizes, by a secret in the path ([`Route::by_secret`]).
+    Secret,
 }
+
+/// What a client shows to be recognized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credential {
+    /// A token: `Authorization: Bearer TOKEN`.
+    Bearer,
+    /// Key and secret: `Authorization: Basic base64(KEY:SECRET)`.
+    Basic,
+    /// Key and secret in a header of their own: `X-API-Key: KEY.SECRET`.
+    ApiKey,
+    /// The `Authorization` header as a member of a form of at most [`PUBLIC_BODY_BYTES_MAX`] bytes,
+    /// for callers that cannot set headers (xAPI's alternate request syntax).
+    Form,
+}
+
+/// A caller whom a part has recognized.
+#[derive(Debug)]
+pub struct Known<C> {
+    /// The name by which the caller's shares of budgets are counted, such as a launch's id. It is not
+    /// the secret.
+    pub name: String,
+    /// The client on whose behalf it calls, if there is one.
+    pub client: Option<Arc<C>>,
+}
+
+/// The function by which a part recognizes a caller, from the placeholders of its path.
+pub type Recognizer<C> = Arc<
+    dyn Fn(Params, Timestamp) -> Pin<Box<dyn Future<Output = Result<Known<C>, Problem>> + Send>>
+        + Send
+        + Sync,
+>;
 
 /// Returns the method of a catch-all route: it matches every method for which the template has no
 /// other route. Without such a route, the front door refuses those methods itself.
@@ -44,33 +89,109 @@ pub type Handler<C> = Arc<
 
 /// A route: what it matches, who may call it, and what answers.
 pub struct Route<C> {
-    /// The method that is matched.
-    pub method: Method,
-    /// The path that is matched, with placeholders: `/data/v3/{schema}/{endpoint}`.
-    pub template: &'static str,
+    /// The methods that are matched.
+    pub methods: Vec<Method>,
+    /// The path that is matched, with placeholders: `/data/v3/{schema}/{endpoint}`. A last segment
+    /// `{*name}` matches the whole rest of a path, one segment or more, which is handed on as it
+    /// was sent.
+    pub template: Cow<'static, str>,
     /// Who may call it.
     pub guard: Guard,
-    /// Most bytes of a body; at most [`PUBLIC_BODY_BYTES_MAX`] on a public route.
-    pub body_limit: usize,
+    /// Limits of a body; its bytes are at most [`PUBLIC_BODY_BYTES_MAX`] on a public route.
+    pub body: BodyLimits,
+    /// How callers are recognized where [`Guard::Secret`] says so.
+    pub recognizer: Option<Recognizer<C>>,
+    /// The placeholders whose values may be logged, because they name kinds of things and no person.
+    pub logged: &'static [&'static str],
+    /// Which pages of other origins may call it; by default those that the configuration names.
+    pub cors: Option<Arc<Cors>>,
+    /// The form in which the front door refuses requests of this route.
+    pub refusals: &'static Refusals,
     /// The function that answers.
     pub handler: Handler<C>,
+}
+
+impl<C> Route<C> {
+    /// Creates a route whose requests have no body and are refused with problems.
+    pub fn new(
+        method: Method,
+        template: impl Into<Cow<'static, str>>,
+        guard: Guard,
+        handler: Handler<C>,
+    ) -> Self {
+        Self {
+            methods: vec![method],
+            template: template.into(),
+            guard,
+            body: BodyLimits::NONE,
+            recognizer: None,
+            logged: &[],
+            cors: None,
+            refusals: &PROBLEMS,
+            handler,
+        }
+    }
+
+    /// Returns the same route, which also matches another method.
+    #[must_use]
+    pub fn or(mut self, method: Method) -> Self {
+        self.methods.push(method);
+        self
+    }
+
+    /// Returns the same route, which accepts bodies within these limits.
+    #[must_use]
+    pub fn with_body(self, body: BodyLimits) -> Self {
+        Self { body, ..self }
+    }
+
+    /// Returns the same route, whose callers the part recognizes by a secret in the path.
+    #[must_use]
+    pub fn by_secret<F, R>(self, recognize: F) -> Self
+    where
+        F: Fn(Params, Timestamp) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Known<C>, Problem>> + Send + 'static,
+    {
+        let recognizer: Recognizer<C> =
+            Arc::new(move |params, now| Box::pin(recognize(params, now)));
+        Self { guard: Guard::Secret, recognizer: Some(recognizer), ..self }
+    }
+
+    /// Returns the same route, of which the values of these placeholders may be logged.
+    #[must_use]
+    pub fn logging(self, logged: &'static [&'static str]) -> Self {
+        Self { logged, ..self }
+    }
+
+    /// Returns the same route, which pages of these origins may call, whatever the configuration says.
+    #[must_use]
+    pub fn with_cors(self, cors: Arc<Cors>) -> Self {
+        Self { cors: Some(cors), ..self }
+    }
+
+    /// Returns the same route, which is refused in another form.
+    #[must_use]
+    pub fn refused_as(self, refusals: &'static Refusals) -> Self {
+        Self { refusals, ..self }
+    }
 }
 
 impl<C> Clone for Route<C> {
     fn clone(&self) -> Self {
         Self {
-            method: self.method.clone(),
-            template: self.template,
-            guard: self.guard,
-            body_limit: self.body_limit,
+            methods: self.methods.clone(),
+            template: self.template.clone(),
+            recognizer: self.recognizer.clone(),
+            cors: self.cors.clone(),
             handler: Arc::clone(&self.handler),
+            ..*self
         }
     }
 }
 
 impl<C> std::fmt::Debug for Route<C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} ({:?})", self.method, self.template, self.guard)
+        write!(f, "{:?} {} ({:?})", self.methods, self.template, self.guard)
     }
 }
 

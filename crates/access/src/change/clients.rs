@@ -98,6 +98,21 @@ impl Change<'_> {
         Ok(())
     }
 
+    /// Sets whether a client may call, until it is changed back.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError::UnknownKey`] where no application has this client.
+    pub(crate) fn approve_client(
+        &mut self,
+        key: &str,
+        is_approved: bool,
+    ) -> Result<(), ManageError> {
+        let link = self.look_up(|registry| registry.clients.get(key)?.link.clone());
+        self.put_link(key, ClientLink { is_approved, ..link.ok_or_else(|| unknown(key))? });
+        Ok(())
+    }
+
     fn put_link(&mut self, key: &str, link: ClientLink) {
         self.writes.push(Sql::new(sql::PUT_LINK, link.arguments(key)));
         self.with_client(key, |client| {

@@ -149,6 +149,17 @@ impl Access {
         Ok(json!({ "key": key, "status": status, "secretsRevoked": revoked }))
     }
 
+    pub(super) fn suspend_key(
+        &self,
+        change: &mut Change<'_>,
+        key: &str,
+        resume: bool,
+    ) -> Result<Value, ManageError> {
+        self.secrets_of_active(key)?;
+        change.approve_client(key, resume)?;
+        Ok(json!({ "key": key, "status": if resume { "active" } else { "suspended" } }))
+    }
+
     fn secrets_of_active(&self, key: &str) -> Result<Vec<SecretRecord>, ManageError> {
         if let Status::Revoked(since) = self.client(key)?.status {
             return Err(ManageError::Refused(format!(

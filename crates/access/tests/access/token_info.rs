@@ -6,7 +6,7 @@ use crate::support::{Answer, FORM, NOW, access, call_route, create, new_key, tok
 use homeroom_access::{
     ANY_SCOPE, Access, Call, EducationOrganization, Manage, TOKEN_REQUEST_BYTES_MAX, TokenInfo,
 };
-use homeroom_http::{Route, handler};
+use homeroom_http::{BodyLimits, Route, handler};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -24,16 +24,13 @@ fn one_school(ids: &[i64]) -> Vec<EducationOrganization> {
 async fn ask(access: &Arc<Access>, bearer: &str, header: (&str, &str), body: &str) -> Answer {
     let bearer = format!("Bearer {bearer}");
     let headers = [header, ("authorization", bearer.as_str())];
-    let route = Route {
-        method: Method::POST,
-        template: "/oauth/token_info",
-        guard: homeroom_http::Guard::Token { scope: ANY_SCOPE },
-        body_limit: TOKEN_REQUEST_BYTES_MAX,
-        handler: handler(access, |access: Arc<Access>, mut call: Call| async move {
-            let info = TokenInfo::asked(&access, &mut call).await?;
-            Ok(info.answer(&access, &one_school(info.education_organizations())))
-        }),
-    };
+    let answer = handler(access, |access: Arc<Access>, mut call: Call| async move {
+        let info = TokenInfo::asked(&access, &mut call).await?;
+        Ok(info.answer(&access, &one_school(info.education_organizations())))
+    });
+    let guard = homeroom_http::Guard::Token { scope: ANY_SCOPE };
+    let route = Route::new(Method::POST, "/oauth/token_info", guard, answer)
+        .with_body(BodyLimits::of_bytes(TOKEN_REQUEST_BYTES_MAX));
     call_route(access, route, "/oauth/token_info", &headers, body, NOW).await
 }
 

@@ -55,10 +55,11 @@ async fn a_token_of_one_scope_is_refused_in_another() {
         assert_eq!(data.get(DATA).await.status, 200, "{app}");
         assert_eq!(admin.get(DATA).await.status, 403, "{app}");
         assert_eq!(admin.get("/vendors").await.status, 200, "{app}");
-        for route in app.front_door.routes().iter().filter(|route| route.template.starts_with(BASE))
+        for (method, route) in
+            app.front_door.routes().filter(|(_, route)| route.template.starts_with(BASE))
         {
             let path = route.template.replace(['{', '}'], "");
-            let refused = data.send(route.method.clone(), &path, "{}").await;
+            let refused = data.send(method.clone(), &path, "{}").await;
             assert_eq!(refused.status, 403, "{app} {route:?}: {refused:?}");
         }
     }
@@ -69,13 +70,13 @@ async fn a_stranger_reaches_the_public_routes_only() {
     for app in TestApp::empty_on_each_store().await {
         let public =
             ["GET /adminapi", "POST /adminapi/connect/register", "POST /adminapi/connect/token"];
-        for route in
-            app.front_door.routes().iter().filter(|route| route.template.starts_with("/adminapi"))
+        for (method, route) in
+            app.front_door.routes().filter(|(_, route)| route.template.starts_with("/adminapi"))
         {
-            let name = format!("{} {}", route.method, route.template);
+            let name = format!("{method} {}", route.template);
             let path = route.template.replace(['{', '}'], "");
             let json = [("content-type", "application/json")];
-            let answer = app.send(route.method.clone(), &path, &json, "{}").await;
+            let answer = app.send(method.clone(), &path, &json, "{}").await;
 
             let is_refused =
                 answer.status == 401 || answer.json()["error"] == "unsupported_grant_type";

@@ -50,12 +50,8 @@ pub fn routes(
         access: Arc::clone(access),
         composites: Arc::clone(composites),
     };
-    let route = |method, template, handler| Route {
-        method,
-        template,
-        guard: Guard::Token { scope: SCOPE },
-        body_limit: 0,
-        handler,
+    let route = |method, template: &'static str, handler| {
+        Route::new(method, template, Guard::Token { scope: SCOPE }, handler)
     };
     let both = |template| {
         [
@@ -90,7 +86,7 @@ fn resolve(composites: &Composites, call: &Call) -> Result<MatchedComposite, Pro
     let (organization, category) = (call.params.get("organization"), call.params.get("category"));
     let category = composites.category(organization, category).ok_or_else(unknown)?;
     let of_category = ["organization", "category"];
-    let others = call.params.0.iter().filter(|(name, _)| !of_category.contains(&name.as_str()));
+    let others = call.params.0.iter().filter(|(name, _)| !of_category.contains(&&**name));
     let segments: Vec<&str> = others.map(|(_, value)| value.as_str()).collect();
     let found = matched(category, &segments).ok_or_else(unknown)?;
     if call.header("use-snapshot").is_some_and(|value| value.eq_ignore_ascii_case("true")) {

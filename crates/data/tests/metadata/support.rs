@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use homeroom_data::metadata::{Metadata, routes};
-use homeroom_gateway::Router;
-use homeroom_http::{Call, RequestBody, Timestamp};
+use homeroom_gateway::{Found, Router};
+use homeroom_http::{Call, Timestamp};
 use homeroom_model::{Model, format, link, shipped as shipped_text, shipped_extension};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt;
@@ -57,27 +57,17 @@ pub async fn ask(
     headers: &[(&str, &str)],
 ) -> (u16, HeaderMap, Bytes) {
     let router = Router::new(routes::<()>(state)).unwrap();
-    let (route, params) = router.find(&Method::GET, path).unwrap();
+    let Found { route, params, .. } = router.find(&Method::GET, path).unwrap();
     let mut all = HeaderMap::new();
     for (name, value) in headers {
         let name: HeaderName = name.parse().unwrap();
         all.insert(name, HeaderValue::from_str(value).unwrap());
     }
     let call = Call {
-        method: Method::GET,
-        path: path.into(),
-        query: String::new(),
         headers: all,
         params,
-        client: None,
-        recognized_at: 0,
-        request_id: "0".repeat(32),
-        correlation_id: "0".repeat(32),
-        base_url: "http://127.0.0.1:8080".into(),
-        host: "127.0.0.1:8080".into(),
-        now: Timestamp(0),
-        body: RequestBody::Bytes(Bytes::new()),
-        body_limit: route.body_limit,
+        body_limits: route.body,
+        ..Call::new(Method::GET, path, Timestamp(0))
     };
     let response =
         (route.handler)(call).await.unwrap_or_else(|problem| problem.into_response("test"));

@@ -51,13 +51,13 @@ async fn a_key_with_a_profile_is_refused_on_every_data_route() {
         ];
         let mut failures = Failures::of("a key with a profile is refused");
         let mut addresses: Vec<(Method, String)> = vec![(Method::GET, stored.clone())];
-        for route in app.front_door.routes() {
+        for (method, route) in app.front_door.routes() {
             if matches!(route.guard, Guard::Token { scope } if !["admin", ANY_SCOPE].contains(&scope))
             {
-                let path = &paths(app, route.template)[0];
-                addresses.push((route.method.clone(), path.clone()));
-                addresses.push((route.method.clone(), format!("{path}/")));
-                if route.method == Method::GET {
+                let path = &paths(app, &route.template)[0];
+                addresses.push((method.clone(), path.clone()));
+                addresses.push((method.clone(), format!("{path}/")));
+                if *method == Method::GET {
                     addresses.push((Method::HEAD, path.clone()));
                 }
             }

@@ -175,16 +175,14 @@ async fn no_answer_carries_script_from_a_request_or_from_a_document() {
         let named = with(student("1"), "firstName", SCRIPT);
         let stored = owner.create("/ed-fi/students", &named).await;
         let mut asked: Vec<(Method, String)> = vec![];
-        for route in owner.app.front_door.routes() {
-            let path = &paths(&owner.app, route.template)[0];
-            asked.push((route.method.clone(), path.clone()));
-            asked.push((
-                route.method.clone(),
-                format!("{path}?{}={}", encoded(SCRIPT), encoded(SCRIPT)),
-            ));
+        for (method, route) in owner.app.front_door.routes() {
+            let path = &paths(&owner.app, &route.template)[0];
+            asked.push((method.clone(), path.clone()));
+            let query = format!("{path}?{}={}", encoded(SCRIPT), encoded(SCRIPT));
+            asked.push((method.clone(), query));
             asked.push((Method::PATCH, path.clone()));
             let odd = route.template.replace('{', "%3Cscript%3E").replace('}', "%3C/script%3E");
-            asked.push((route.method.clone(), odd));
+            asked.push((method.clone(), odd));
         }
         for path in [
             format!("/data/v3{stored}"),

@@ -1,7 +1,7 @@
 //! Every route that is not public refuses an unknown caller, and the public ones are listed.
 
 use homeroom_data::composites::Segment;
-use homeroom_http::{Guard, Params, RequestBody, Timestamp};
+use homeroom_http::{Guard, RequestBody, Timestamp};
 use http::{HeaderMap, HeaderValue, Method};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
@@ -67,20 +67,10 @@ async fn token_for(app: &TestApp, (key, secret): (String, String), now: Timestam
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
     let call = homeroom_access::Call {
-        method: Method::POST,
-        path: "/oauth/token".into(),
-        query: String::new(),
         headers,
-        params: Params::default(),
-        client: None,
-        recognized_at: 0,
-        request_id: "r".into(),
-        correlation_id: "c".into(),
-        base_url: "http://homeroom.test".into(),
-        host: "homeroom.test".into(),
-        now,
         body: RequestBody::Bytes(body.to_string().into()),
-        body_limit: route.body_limit,
+        body_limits: route.body,
+        ..homeroom_access::Call::new(Method::POST, "/oauth/token", now)
     };
     let response = (route.handler)(call).await.unwrap();
     let body = response.into_body().collect().await.unwrap().to_bytes();
@@ -146,9 +136,8 @@ async fn the_public_routes_are_these() {
         let mut public: Vec<String> = app
             .front_door
             .routes()
-            .iter()
-            .filter(|route| route.guard == Guard::Public)
-            .map(|route| format!("{} {}", route.method, route.template))
+            .filter(|(_, route)| route.guard == Guard::Public)
+            .map(|(method, route)| format!("{method} {}", route.template))
             .collect();
 
         public.sort_unstable();
@@ -177,12 +166,14 @@ async fn every_other_route_refuses_a_stranger() {
             Some("Bearer é".into()),
         ];
         let mut failures = Failures::of("a stranger is refused");
-        for route in app.front_door.routes().iter().filter(|r| r.guard != Guard::Public) {
-            for path in paths(&app, route.template) {
+        for (method, route) in
+            app.front_door.routes().filter(|(_, route)| route.guard != Guard::Public)
+        {
+            for path in paths(&app, &route.template) {
                 for authorization in &strangers {
                     let headers: Vec<(&str, &str)> =
                         authorization.iter().map(|a| ("authorization", a.as_str())).collect();
-                    let answer = app.send(route.method.clone(), &path, &headers, "{}").await;
+                    let answer = app.send(method.clone(), &path, &headers, "{}").await;
                     let outcome =
                         answer.try_problem(401, "security:authentication").and_then(|_| {
                             let challenge = answer.headers.get("www-authenticate");
@@ -192,8 +183,7 @@ async fn every_other_route_refuses_a_stranger() {
                                 None => Err(format!("challenged with {challenge:?}")),
                             }
                         });
-                    failures
-                        .check(format!("{} {path} as {authorization:?}", route.method), outcome);
+                    failures.check(format!("{method} {path} as {authorization:?}"), outcome);
                 }
             }
         }
@@ -207,19 +197,17 @@ async fn every_other_route_admits_a_caller_with_a_token() {
         let token = format!("Bearer {}", token_of(&app, Timestamp::now()).await);
         let admin_token =
             format!("Bearer {}", token_of_scope(&app, "admin", Timestamp::now()).await);
-        for route in app.front_door.routes().iter().filter(|r| r.guard != Guard::Public) {
-            let path = &paths(&app, route.template)[0];
+        for (method, route) in
+            app.front_door.routes().filter(|(_, route)| route.guard != Guard::Public)
+        {
+            let path = &paths(&app, &route.template)[0];
             let is_admin = route.guard == Guard::Token { scope: "admin" };
             let token = if is_admin { &admin_token } else { &token };
             let headers = [("authorization", token.as_str()), ("content-type", "application/json")];
 
-            let answer = app.send(route.method.clone(), path, &headers, "{}").await;
+            let answer = app.send(method.clone(), path, &headers, "{}").await;
 
-            assert!(
-                ![401, 403, 500].contains(&answer.status),
-                "{} {path}: {answer:?}",
-                route.method
-            );
+            assert!(![401, 403, 500].contains(&answer.status), "{method} {path}: {answer:?}");
         }
     }
 }
@@ -233,14 +221,14 @@ async fn a_token_of_one_scope_is_refused_in_every_other() {
             tokens.push((scope.name(), format!("Bearer {token}")));
         }
         let mut failures = Failures::of("a token of one scope is useless for every other");
-        for route in app.front_door.routes() {
+        for (method, route) in app.front_door.routes() {
             let Guard::Token { scope } = route.guard else { continue };
-            let path = &paths(&app, route.template)[0];
+            let path = &paths(&app, &route.template)[0];
             for (own, token) in &tokens {
                 let headers =
                     [("authorization", token.as_str()), ("content-type", "application/json")];
 
-                let answer = app.send(route.method.clone(), path, &headers, "{}").await;
+                let answer = app.send(method.clone(), path, &headers, "{}").await;
 
                 let outcome = if scope == *own || scope == homeroom_access::ANY_SCOPE {
                     match answer.status {
@@ -250,7 +238,7 @@ async fn a_token_of_one_scope_is_refused_in_every_other() {
                 } else {
                     answer.try_problem(403, "security:authorization").map(|_| ())
                 };
-                failures.check(format!("{} {path} with {own}", route.method), outcome);
+                failures.check(format!("{method} {path} with {own}"), outcome);
             }
         }
         failures.assert_none(200);

@@ -11,10 +11,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
 use super::framing::Framing;
+use super::wire::Wire;
 use crate::budget::Taken;
 use crate::caller::{Caller, Leave};
 use crate::callers::Registered;
@@ -27,7 +27,7 @@ const LINGER_BYTES_MAX: u64 = 64 << 20;
 /// An accepted connection.
 pub(super) struct Connection {
     /// Always present until the value is dropped.
-    stream: Option<TcpStream>,
+    stream: Option<Wire>,
     /// Given back when the connection has really ended.
     place: Option<Place>,
     framing: Framing,
@@ -69,7 +69,7 @@ enum Limit {
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, place: Place, caller: Arc<Caller>, times: Times) -> Self {
+    pub(super) fn new(stream: Wire, place: Place, caller: Arc<Caller>, times: Times) -> Self {
         Self {
             stream: Some(stream),
             place: Some(place),
@@ -84,13 +84,14 @@ impl Connection {
         }
     }
 
-    fn stream(&mut self) -> Pin<&mut TcpStream> {
+    fn stream(&mut self) -> Pin<&mut Wire> {
         Pin::new(self.stream.as_mut().expect("the stream is taken only when the value goes"))
     }
 
     /// Returns whether a time limit has passed while nothing arrived.
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
-        let limit = self.framing.open_head().map_or(Limit::Quiet, Limit::Head);
+        let head = self.framing.open_head().filter(|_| !self.caller.has_other_protocol());
+        let limit = head.map_or(Limit::Quiet, Limit::Head);
         if self.running != Some(limit) {
             let end = match limit {
                 Limit::Head(_) => Instant::now() + self.times.header,
@@ -164,7 +165,9 @@ impl AsyncRead for Connection {
         if read.is_err() || new.is_empty() {
             this.is_over = true;
         } else {
-            this.framing.follow(new);
+            if !this.caller.has_other_protocol() {
+                this.framing.follow(new);
+            }
             this.stirred = Instant::now();
         }
         Poll::Ready(read)
@@ -224,7 +227,7 @@ impl Drop for Connection {
     }
 }
 
-async fn pass_over(mut stream: TcpStream) {
+async fn pass_over(mut stream: Wire) {
     _ = stream.shutdown().await;
     let mut rest = stream.take(LINGER_BYTES_MAX);
     _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
@@ -238,7 +241,7 @@ mod tests {
     use hyper::service::service_fn;
     use hyper_util::rt::{TokioExecutor, TokioIo};
     use hyper_util::server::conn::auto;
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
     use crate::budget::{Budget, Capacity};
@@ -255,12 +258,12 @@ mod tests {
         deaf.write_all(requests.as_bytes()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
         let callers = Callers::new(PATIENCE);
-        let caller = callers.arrived([127, 0, 0, 1].into());
+        let caller = callers.arrived([127, 0, 0, 1].into(), false);
         let connections = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(connections, caller.holders(), 1).unwrap();
         let place = Place { _taken: taken, _registered: callers.register(&caller) };
         let times = Times { header: PATIENCE, quiet: Duration::from_millis(300) };
-        let connection = Connection::new(stream, place, Arc::clone(&caller), times);
+        let connection = Connection::new(Wire::Bare(stream), place, Arc::clone(&caller), times);
         let service = service_fn(move |_: Request<Incoming>| {
             let one = caller.one();
             async move {

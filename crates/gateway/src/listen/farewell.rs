@@ -28,7 +28,7 @@ const FAREWELL_TIME_MAX: Duration = Duration::from_millis(100);
 /// request that the server is already working on is still answered. A caller told to leave at once
 /// is cut off.
 pub(super) async fn serve<S>(
-    served: auto::Connection<'_, TokioIo<Connection>, S, TokioExecutor>,
+    served: auto::UpgradeableConnection<'_, TokioIo<Connection>, S, TokioExecutor>,
     caller: &Caller,
     mut draining: watch::Receiver<()>,
 ) where
@@ -37,7 +37,7 @@ pub(super) async fn serve<S>(
 {
     let mut served = pin!(served);
     let mut is_draining = false;
-    // When a caller that was told to leave is cut off.
+    // When to cut off a caller that was asked to leave.
     let mut end: Option<Instant> = None;
     loop {
         let next = if end.is_none() { Leave::Politely } else { Leave::AtOnce };
@@ -84,6 +84,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::super::connection::{Place, Times};
+    use super::super::wire::Wire;
     use super::*;
     use crate::budget::{Budget, Capacity, Taken};
     use crate::callers::Callers;
@@ -111,12 +112,12 @@ mod tests {
         client.write_all(request).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
         let callers = Callers::new(PATIENCE);
-        let caller = callers.arrived([127, 0, 0, 1].into());
+        let caller = callers.arrived([127, 0, 0, 1].into(), false);
         let budget = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(budget, caller.holders(), 1).unwrap();
         let place = Place { _taken: taken, _registered: callers.register(&caller) };
         let times = Times { header: PATIENCE, quiet: PATIENCE };
-        let connection = Connection::new(stream, place, Arc::clone(&caller), times);
+        let connection = Connection::new(Wire::Bare(stream), place, Arc::clone(&caller), times);
         let leave = Arc::new(Semaphore::new(0));
         let (answering, asking) = (Arc::clone(&leave), Arc::clone(&caller));
         let service = service_fn(move |_: Request<Incoming>| {
@@ -131,7 +132,7 @@ mod tests {
         let at_end = Arc::clone(&caller);
         tokio::spawn(async move {
             let builder = auto::Builder::new(TokioExecutor::new());
-            let served = builder.serve_connection(TokioIo::new(connection), service);
+            let served = builder.serve_connection_with_upgrades(TokioIo::new(connection), service);
             serve(served, &at_end, draining).await;
         });
         Served { client, caller, callers, leave, drain }

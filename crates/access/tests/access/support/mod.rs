@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, ApiClient, Call, Manage, routes};
-use homeroom_http::{Params, Problem, RequestBody, Response, Route, Timestamp};
+use homeroom_http::{Problem, RequestBody, Response, Route, Timestamp};
 use homeroom_model::{EXTENSIONS_SHIPPED, Model, format, link, shipped};
 use homeroom_store::Store;
 use homeroom_testkit::trial;
@@ -106,7 +106,7 @@ pub async fn call(
 ) -> Answer {
     let route = routes(access)
         .into_iter()
-        .find(|route| route.template == path && route.method == method)
+        .find(|route| route.template == path && route.methods.contains(&method))
         .unwrap_or_else(|| panic!("no route {method} {path}"));
     call_route(access, route, path, headers, body, now).await
 }
@@ -127,6 +127,7 @@ pub async fn call_route(
         homeroom_http::Guard::Token { scope } => {
             access.recognize(authorization, scope, now).map(Some)
         }
+        guard => panic!("{guard:?} is no guard of this part"),
     };
     let client = match client {
         Ok(client) => client,
@@ -140,20 +141,12 @@ pub async fn call_route(
         );
     }
     let call = Call {
-        method: route.method,
-        path: path.to_owned(),
-        query: String::new(),
         headers: map,
-        params: Params::default(),
         client,
-        recognized_at: 0,
-        request_id: "r".into(),
         correlation_id: "c".into(),
-        base_url: "http://127.0.0.1:8080".into(),
-        host: "127.0.0.1:8080".into(),
-        now,
         body: RequestBody::Bytes(Bytes::copy_from_slice(body.as_bytes())),
-        body_limit: route.body_limit,
+        body_limits: route.body,
+        ..Call::new(route.methods[0].clone(), path, now)
     };
     let answered = (route.handler)(call).await;
     read(answered.unwrap_or_else(|problem| problem.into_response("c"))).await

@@ -1,0 +1,142 @@
+//! Recognizes clients by key and secret, for callers that have no token.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use homeroom_http::{Kind, Problem, Timestamp};
+use http::HeaderValue;
+use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
+
+use crate::access::Access;
+use crate::cache::Entry;
+use crate::client::Status;
+use crate::credentials::Unrecognized;
+use crate::recognize::{admitted, matching_secret};
+use crate::recognized::{Recognized, changing};
+use crate::secret::Secret;
+use crate::token::TOKEN_SECONDS;
+
+/// Longest credentials that are read, in bytes.
+const CREDENTIALS_BYTES_MAX: usize = 1_024;
+
+/// Distinguishes credentials from tokens in the cache of both.
+const CACHE_CONTEXT: &[u8] = b"key and secret\0";
+
+impl Access {
+    /// Recognizes the caller by the Basic credentials of an `Authorization` header, and lets it into
+    /// `scope`. The secret is compared once and then found by its hash, as a token is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Access::recognize`].
+    pub(crate) fn recognize_basic(
+        &self,
+        authorization: &str,
+        scope: &str,
+        now: Timestamp,
+    ) -> Result<Recognized, Unrecognized> {
+        if authorization.is_empty() {
+            return Err(unrecognized("The Authorization header is missing.").into());
+        }
+        let encoded =
+            authorization.trim().split_once(' ').map_or("", |(_, encoded)| encoded.trim());
+        if encoded.len() > CREDENTIALS_BYTES_MAX {
+            return Err(
+                unrecognized("The Authorization header is longer than any credentials.").into()
+            );
+        }
+        let decoded = BASE64.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let Some((key, secret)) = decoded.as_deref().and_then(|text| text.split_once(':')) else {
+            return Err(unrecognized(
+                "The Basic Authorization header is not the base64 of KEY:SECRET.",
+            )
+            .into());
+        };
+        self.recognize_key(key, secret, scope, now)
+    }
+
+    /// Recognizes the caller by the value of an `X-API-Key` header, `KEY.SECRET`, and lets it into
+    /// `scope`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Access::recognize`].
+    pub(crate) fn recognize_api_key(
+        &self,
+        value: &str,
+        scope: &str,
+        now: Timestamp,
+    ) -> Result<Recognized, Unrecognized> {
+        if value.len() > CREDENTIALS_BYTES_MAX {
+            return Err(unrecognized("The X-API-Key header is longer than any API key.").into());
+        }
+        let Some((key, secret)) = value.trim().split_once('.') else {
+            return Err(unrecognized("The X-API-Key header must be KEY.SECRET.").into());
+        };
+        self.recognize_key(key, secret, scope, now)
+    }
+
+    fn recognize_key(
+        &self,
+        key: &str,
+        secret: &str,
+        scope: &str,
+        now: Timestamp,
+    ) -> Result<Recognized, Unrecognized> {
+        if self.is_in_doubt() {
+            return Err(changing().into());
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(CACHE_CONTEXT);
+        hasher.update(&(key.len() as u64).to_le_bytes());
+        hasher.update(key.as_bytes());
+        hasher.update(secret.as_bytes());
+        let (hash, generation) = (hasher.finalize(), self.generation());
+        let recognized = match self.cache.get(&hash, generation, now) {
+            Some(recognized) => recognized,
+            None => self.verify_key(key, &Secret::new(secret), &hash, generation, now)?,
+        };
+        admitted(&recognized.client, scope)?;
+        Ok(recognized)
+    }
+
+    fn verify_key(
+        &self,
+        key: &str,
+        secret: &Secret,
+        cached: &blake3::Hash,
+        generation: u64,
+        now: Timestamp,
+    ) -> Result<Recognized, Unrecognized> {
+        let hash = self.hasher.hash(key, secret);
+        let found = self.look_up(|registry| {
+            let registered = registry.clients.get(key);
+            let matching = matching_secret(registered, now, |kept| *kept == hash);
+            let (registered, secret) = (registered?, matching?);
+            Some((Arc::clone(&registered.client), secret.valid_until, registry.version))
+        });
+        let (client, until, version) =
+            found.filter(|(client, ..)| client.status == Status::Active).ok_or_else(|| {
+                Unrecognized::Unknown(unrecognized("The key or the secret is wrong."))
+            })?;
+        let recognized = Recognized { client, version };
+        let usual = now.plus_seconds(TOKEN_SECONDS);
+        let expires = until.map_or(usual, |until| usual.min(until));
+        let entry = Entry { recognized: recognized.clone(), expires, generation };
+        self.cache.insert(cached, entry, now);
+        Ok(recognized)
+    }
+}
+
+/// Returns 401 for key and secret (RFC 7617 §2).
+fn unrecognized(what: &str) -> Problem {
+    Problem::of(Kind::AuthenticationFailed)
+        .error(what)
+        .hint("Send `Authorization: Basic` with the base64 of KEY:SECRET.")
+        .header(
+            WWW_AUTHENTICATE,
+            HeaderValue::from_static(r#"Basic realm="homeroom", charset="UTF-8""#),
+        )
+        .header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
+}

@@ -1,0 +1,128 @@
+//! Who sends a request: a stranger, a client with a key, or a caller whom the part recognizes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use homeroom_access::{Access, ApiClient, Credentials, Unrecognized};
+use homeroom_http::{
+    BodyLimits, Credential, Guard, Known, PUBLIC_BODY_BYTES_MAX, Params, Problem, Query,
+    RequestBody, Route, Timestamp,
+};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Method};
+
+/// Longest wait for the body of a request whose sender is not known yet.
+pub(crate) const STRANGERS_BODY_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// The sender of a request.
+#[derive(Debug)]
+pub(crate) enum Sender {
+    /// Anyone, on a public route.
+    Stranger,
+    /// A client with a key.
+    Client(Arc<ApiClient>),
+    /// A caller whom the part has recognized.
+    Known(Known<ApiClient>),
+}
+
+impl Sender {
+    /// Returns the client on whose behalf the request is sent.
+    pub(crate) fn client(&self) -> Option<&Arc<ApiClient>> {
+        match self {
+            Self::Stranger => None,
+            Self::Client(client) => Some(client),
+            Self::Known(known) => known.client.as_ref(),
+        }
+    }
+
+    /// Returns the name that its shares are counted under; [`None`] for a stranger.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Stranger => None,
+            Self::Client(client) => Some(&client.key),
+            Self::Known(known) => Some(&known.name),
+        }
+    }
+}
+
+/// Returns whether the credentials of a request are in its body, which has to be read first.
+pub(crate) fn is_in_body(route: &Route<ApiClient>, method: &Method, headers: &HeaderMap) -> bool {
+    let Guard::Key { by, .. } = route.guard else { return false };
+    let is_form = || {
+        let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+        let media = media.split(';').next().unwrap_or("").trim();
+        media.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    };
+    by.contains(&Credential::Form)
+        && *method == Method::POST
+        && !Credentials::of(headers).has_authorization()
+        && is_form()
+}
+
+/// Recognizes the sender of a request by its headers or its path.
+///
+/// # Errors
+///
+/// 401, 403 or 503; on a route with secrets in the path, what its part says.
+pub(crate) async fn recognize(
+    access: &Access,
+    route: &Route<ApiClient>,
+    params: &Params,
+    headers: &HeaderMap,
+    now: Timestamp,
+) -> Result<Sender, Problem> {
+    match route.guard {
+        Guard::Public => Ok(Sender::Stranger),
+        Guard::Token { scope } => {
+            let credentials = Credentials::of(headers);
+            client(access, &[Credential::Bearer], &credentials, scope, now).await
+        }
+        Guard::Key { scope, by } => client(access, by, &Credentials::of(headers), scope, now).await,
+        Guard::Secret => {
+            let recognizer = route.recognizer.as_ref();
+            let recognizer = recognizer.expect("the router refuses such routes without one");
+            Ok(Sender::Known(recognizer(params.clone(), now).await?))
+        }
+    }
+}
+
+/// Reads the form of a request and recognizes its sender by the `Authorization` in it. Returns the
+/// body too, for the part.
+///
+/// # Errors
+///
+/// The same as [`recognize`], and those of reading a body.
+pub(crate) async fn recognize_in_body(
+    access: &Access,
+    route: &Route<ApiClient>,
+    body: RequestBody,
+    now: Timestamp,
+) -> Result<(Sender, RequestBody), Problem> {
+    let limits = BodyLimits { bytes: PUBLIC_BODY_BYTES_MAX.min(route.body.bytes), ..route.body };
+    let body = body.read(limits.within(STRANGERS_BODY_TIME_MAX)).await?;
+    let form = std::str::from_utf8(&body).ok().and_then(|text| Query::read(text).ok());
+    let authorization = form.as_ref().and_then(|form| form.get("Authorization")).unwrap_or("");
+    let Guard::Key { scope, by } = route.guard else { return Ok((Sender::Stranger, body.into())) };
+    let credentials = Credentials::of_authorization(authorization);
+    let sender = client(access, by, &credentials, scope, now).await?;
+    Ok((sender, body.into()))
+}
+
+async fn client(
+    access: &Access,
+    by: &[Credential],
+    credentials: &Credentials,
+    scope: &str,
+    now: Timestamp,
+) -> Result<Sender, Problem> {
+    let client = match access.recognize_by(by, credentials, scope, now) {
+        Err(Unrecognized::Unknown(problem)) => {
+            if !access.catch_up().await {
+                return Err(problem);
+            }
+            access.recognize_by(by, credentials, scope, now)
+        }
+        recognized => recognized,
+    };
+    Ok(Sender::Client(client?))
+}

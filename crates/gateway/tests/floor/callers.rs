@@ -1,0 +1,243 @@
+//! Credentials of every kind, pages of other origins, and the limit of each client.
+
+use homeroom_gateway::{AccessLog, LoggedRequests, Rate};
+use homeroom_http::{Cors, Timestamp};
+use homeroom_store::StoreUrl;
+use homeroom_testkit::{FULL_ACCESS, TestApp};
+use http::Method;
+use serde_json::{Value, json};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use crate::support::{Credentials, Server};
+
+/// The moment of a revocation, which needs only to be some moment.
+const NOW: i64 = 1_795_000_000_000_000;
+
+fn basic(key: &str, secret: &str) -> String {
+    format!("Basic {}", BASE64.encode(format!("{key}:{secret}")))
+}
+
+/// Asks who it is with these headers; returns status and body.
+async fn whoami(server: &Server, headers: &[(&str, &str)], body: &str) -> (u16, Value) {
+    let answer = server.send(Method::POST, "/floor/whoami", headers, body).await;
+    (answer.status.as_u16(), serde_json::from_slice(&answer.body).unwrap())
+}
+
+#[tokio::test]
+async fn a_client_is_recognized_by_each_credential_that_the_route_accepts() {
+    for server in Server::on_each_store().await {
+        let Credentials { key, secret, bearer } = server.key().await;
+        let (basic, api_key) = (basic(&key, &secret), format!("{key}.{secret}"));
+        for headers in
+            [("authorization", &bearer), ("authorization", &basic), ("x-api-key", &api_key)]
+        {
+            let headers = [(headers.0, headers.1.as_str())];
+            for _ in 0..2 {
+                let (status, body) = whoami(&server, &headers, "four").await;
+                assert_eq!((status, body), (200, json!({"key": key, "bytes": 4})), "{headers:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn credentials_may_be_in_a_small_form() {
+    let server = Server::start().await;
+    let Credentials { key, secret, .. } = server.key().await;
+    let form = [("content-type", "application/x-www-form-urlencoded; charset=utf-8")];
+    let value = basic(&key, &secret).replace('+', "%2B").replace('=', "%3D").replace(' ', "+");
+    let body = format!("Authorization={value}&content=x");
+
+    let (status, answer) = whoami(&server, &form, &body).await;
+    assert_eq!((status, &answer), (200, &json!({"key": key, "bytes": body.len()})));
+
+    let (status, _) = whoami(&server, &form, "Authorization=Basic+x&content=x").await;
+    assert_eq!(status, 401);
+    let (status, _) = whoami(&server, &form, "content=x").await;
+    assert_eq!(status, 401);
+    let long = format!("{body}{}", "x".repeat(20 << 10));
+    let (status, _) = whoami(&server, &form, &long).await;
+    assert_eq!(status, 413, "of a stranger, little is read");
+}
+
+#[tokio::test]
+async fn wrong_credentials_are_refused_in_the_form_of_the_part() {
+    let server = Server::start().await;
+    let Credentials { key, secret, bearer } = server.key().await;
+    for (name, value) in [
+        ("authorization", basic(&key, "wrong")),
+        ("authorization", basic("unknown", &secret)),
+        ("authorization", "Basic".into()),
+        ("authorization", "Basic nonsense".into()),
+        ("authorization", format!("Basic {}", "x".repeat(4_000))),
+        ("authorization", "Digest x".into()),
+        ("authorization", format!("{bearer}x")),
+        ("x-api-key", format!("{key}.wrong")),
+        ("x-api-key", key.clone()),
+        ("x-other", "x".into()),
+    ] {
+        let answer =
+            server.send(Method::POST, "/floor/whoami", &[(name, value.as_str())], "").await;
+
+        assert_eq!(answer.status, 401, "{value}: {answer:?}");
+        assert!(answer.headers.contains_key("www-authenticate"), "{value}");
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(body["message"], "Authentication Failed", "{value}");
+    }
+    let answer = server.send(Method::POST, "/floor/whoami", &[], "").await;
+    assert!(answer.headers["www-authenticate"].to_str().unwrap().starts_with("Basic "));
+}
+
+#[tokio::test]
+async fn a_route_for_tokens_accepts_nothing_else() {
+    let server = Server::start().await;
+    let Credentials { key, secret, bearer } = server.key().await;
+    let put = async |name: &str, value: &str| {
+        let answer = server.send(Method::PUT, "/floor/count", &[(name, value)], "x").await;
+        answer.status.as_u16()
+    };
+
+    assert_eq!(put("authorization", &basic(&key, &secret)).await, 401);
+    assert_eq!(put("x-api-key", &format!("{key}.{secret}")).await, 401);
+    assert_eq!(put("authorization", &bearer).await, 200);
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_refused_at_its_next_request_however_it_is_shown() {
+    for server in Server::on_each_store().await {
+        let Credentials { key, secret, .. } = server.key().await;
+        let (basic, api_key) = (basic(&key, &secret), format!("{key}.{secret}"));
+        let all = [("authorization", basic.as_str()), ("x-api-key", api_key.as_str())];
+        for headers in all {
+            assert_eq!(whoami(&server, &[headers], "").await.0, 200);
+        }
+
+        let revoke = homeroom_access::Manage::RevokeKey { key, old_secrets_only: false };
+        server.app.access.manage(revoke, Timestamp(NOW)).await.unwrap();
+
+        for headers in all {
+            assert_eq!(whoami(&server, &[headers], "").await.0, 401);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_works_at_its_first_use_on_a_node_that_has_not_heard_of_it() {
+    // Only a database has several nodes.
+    let is_shared = |app: &TestApp| matches!(app.data.store.url(), StoreUrl::Postgres(_));
+    for app in TestApp::empty_on_each_store().await.into_iter().filter(is_shared) {
+        let other = Server::on(app.another_node().await, |door| door, None);
+        let (key, secret) = app.key_for(Some(FULL_ACCESS), &["data"]).await;
+
+        let (status, _) = whoami(&other, &[("authorization", &basic(&key, &secret))], "").await;
+        assert_eq!(status, 200, "{app}");
+        let (key, secret) = app.key_for(Some(FULL_ACCESS), &["data"]).await;
+        let bearer = other.bearer(&key, &secret).await;
+        assert_eq!(whoami(&other, &[("authorization", &bearer)], "").await.0, 200, "{app}");
+    }
+}
+
+#[tokio::test]
+async fn a_secret_in_the_path_lets_its_bearer_in_and_the_rest_arrives_as_sent() {
+    let server = Server::start().await;
+    let get = async |path: &str| server.send(Method::GET, path, &[], "").await;
+
+    let answer = get("/floor/play/opensesame/A/b%2Fc/").await;
+    assert_eq!((answer.status.as_u16(), &answer.body[..]), (200, &b"\"A/b%2Fc/\""[..]));
+    assert_eq!(get("/floor/play/wrong/a").await.status, 404);
+    let wrong = server.send(Method::POST, "/floor/play/wrong/a", &[], "").await;
+    assert_eq!(wrong.status, 405);
+}
+
+#[tokio::test]
+async fn pages_of_the_named_origins_may_call_and_others_may_not() {
+    let cors = Cors { origins: vec!["https://app.test".into()], ..Cors::default() };
+    let server = Server::start_with(|door| door.with_cors(cors.clone()), None).await;
+    let asked = |origin| {
+        [
+            ("origin", origin),
+            ("access-control-request-method", "PUT"),
+            ("access-control-request-headers", "authorization"),
+        ]
+    };
+
+    let granted =
+        server.send(Method::OPTIONS, "/floor/through", &asked("https://app.test"), "").await;
+    assert_eq!(granted.status, 204, "{granted:?}");
+    assert_eq!(granted.headers["access-control-allow-methods"], "PUT, POST");
+    let refused =
+        server.send(Method::OPTIONS, "/floor/through", &asked("https://no.test"), "").await;
+    assert_eq!(refused.status, 401, "{refused:?}");
+    let nowhere = server.send(Method::OPTIONS, "/floor/none", &asked("https://app.test"), "").await;
+    assert_eq!(nowhere.status, 404, "{nowhere:?}");
+
+    let origin = [("origin", "https://app.test")];
+    for (path, status) in [("/floor/stream/10", 200), ("/floor/none", 404)] {
+        let answer = server.send(Method::GET, path, &origin, "").await;
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.headers["access-control-allow-origin"], "https://app.test", "{path}");
+    }
+    let shut = Server::start().await;
+    let answer = shut.send(Method::GET, "/floor/stream/10", &origin, "").await;
+    assert!(!answer.headers.contains_key("access-control-allow-origin"));
+}
+
+#[tokio::test]
+async fn each_client_has_its_own_limit_of_requests() {
+    let rate = Rate { per_second: 0.01, burst: 3 };
+    let server = Server::start_with(|door| door.with_rate(rate), None).await;
+    let first = server.app.key_for(Some(FULL_ACCESS), &["data"]).await;
+    let second = server.app.key_for(Some(FULL_ACCESS), &["data"]).await;
+
+    for (key, secret) in [first, second] {
+        let headers = [("authorization", &*basic(&key, &secret))];
+        for number in 0..5 {
+            let answer = server.send(Method::POST, "/floor/whoami", &headers, "").await;
+            let expected = if number < 3 { 200 } else { 429 };
+            assert_eq!(answer.status, expected, "{number}: {answer:?}");
+            assert_eq!(answer.headers.contains_key("retry-after"), number >= 3, "{number}");
+        }
+    }
+    let strangers = async || server.send(Method::GET, "/floor/stream/1", &[], "").await.status;
+    assert_eq!([strangers().await, strangers().await, strangers().await], [200, 200, 200]);
+    assert_eq!(strangers().await, 429);
+}
+
+#[tokio::test]
+async fn the_log_has_ids_and_no_values() {
+    let path = std::env::temp_dir().join(format!("homeroom-log-{}", uuid::Uuid::new_v4()));
+    let server = Server::start_with(
+        |door| {
+            let file = std::fs::File::create(&path).unwrap();
+            door.with_log(AccessLog::new(LoggedRequests::All, Box::new(file)).unwrap())
+        },
+        None,
+    )
+    .await;
+    let Credentials { key, bearer, .. } = server.key().await;
+    let headers = [("authorization", bearer.as_str()), ("correlationid", "mine")];
+    server.send(Method::PUT, "/floor/count?name=Ada", &headers, "Ada").await;
+    server.send(Method::GET, "/floor/play/opensesame/Ada", &[], "").await;
+
+    let Server { door, .. } = server;
+    drop(door);
+    let mut text = String::new();
+    for _ in 0..1_000 {
+        text = std::fs::read_to_string(&path).unwrap();
+        if text.lines().count() == 3 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    std::fs::remove_file(&path).unwrap();
+
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |name: &str| lines.iter().map(|line| line[name].clone()).collect::<Vec<_>>();
+    assert_eq!(of("route"), ["/oauth/token", "/floor/count", "/floor/play/{launch}/{*rest}"]);
+    assert_eq!(of("status"), [200, 200, 200]);
+    assert_eq!(lines[1]["client"], *key);
+    assert_eq!(lines[1]["correlation_id"], "mine");
+    assert!(!text.contains("Ada") && !text.contains("opensesame"), "{text}");
+}

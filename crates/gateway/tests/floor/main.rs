@@ -1,0 +1,9 @@
+//! A part that uses all of the floor: streams, credentials of every kind, other protocols, live
+//! routes; over sockets, and on each store where the store matters.
+
+mod callers;
+mod listeners;
+mod live;
+mod part;
+mod streams;
+mod support;
