@@ -1,5 +1,6 @@
 //! Groups rejects by their cause.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use homeroom_store::NaturalKey;
@@ -25,67 +26,86 @@ pub(crate) struct Group {
 }
 
 /// Index of a cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CauseId(u32);
+
+/// Why records are rejected, and where the first of them is.
+#[derive(Debug)]
+pub(crate) struct Reason<'r> {
+    /// Its group.
+    pub group: Group,
+    /// The resource of the records, `ed-fi/students`, if it is known.
+    pub resource: Option<String>,
+    /// What is wrong, in a sentence.
+    pub what: &'r str,
+    /// How to correct it.
+    pub hint: &'r str,
+    /// File and line of the first record.
+    pub place: (&'r str, u64),
+    /// The cause from which this one follows.
+    pub root: Option<CauseId>,
+}
 
 /// All causes of a load.
 #[derive(Debug, Default)]
 pub(crate) struct Causes {
-    all: Vec<Cause>,
-    by_group: HashMap<Group, CauseId>,
+    /// Each cause, with the one from which it follows.
+    all: Vec<(Cause, Option<CauseId>)>,
+    by_group: HashMap<(Group, Option<CauseId>), CauseId>,
     rejected: HashMap<NaturalKey, (CauseId, At)>,
 }
 
 impl Causes {
-    /// Returns the cause of a reject that has a fault of its own.
-    pub(crate) fn own(
-        &mut self,
-        group: Group,
-        what: &str,
-        (file, line): (&str, u64),
-        hint: &str,
-    ) -> CauseId {
-        let (group, what, hint) =
-            if self.all.len() < CAUSES_MAX || self.by_group.contains_key(&group) {
-                (group, what, hint)
-            } else {
-                (Group { r#type: "", by: String::new() }, "Other faults.", "See the rejects.")
-            };
-        let (next, r#type) =
-            (CauseId(u32::try_from(self.all.len()).unwrap_or(u32::MAX)), group.r#type);
+    /// Returns the cause for a reason.
+    pub(crate) fn of(&mut self, reason: Reason<'_>) -> CauseId {
+        let Reason { group, resource, what, hint, place: (file, line), root } = reason;
+        let mut group = (group, root);
+        let is_other = self.all.len() >= CAUSES_MAX && !self.by_group.contains_key(&group);
+        let (mut what, mut hint, mut resource) = (what, hint, resource);
+        if is_other {
+            group = (Group { r#type: "", by: String::new() }, None);
+            (what, hint, resource) = ("Other faults.", "See the rejects.", None);
+        }
+        let next = CauseId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
+        let (r#type, root) = (group.0.r#type, group.1);
         let id = *self.by_group.entry(group).or_insert(next);
         if id == next {
-            self.all.push(Cause {
+            let cause = Cause {
                 r#type: r#type.to_owned(),
                 what: what.to_owned(),
+                resource,
                 count: 0,
                 following: 0,
+                follows: root.is_some(),
                 file: file.to_owned(),
                 line,
                 hint: hint.to_owned(),
                 examples: vec![],
-            });
+            };
+            self.all.push((cause, root));
         }
         id
     }
 
-    /// Returns the cause for which a record with this identity was rejected, and the record's
-    /// place.
+    /// Returns the cause for which a record with this identity was rejected, or from which that
+    /// follows, and the record's place.
     pub(crate) fn of_rejected(&self, key: NaturalKey) -> Option<(CauseId, At)> {
         self.rejected.get(&key).copied()
     }
 
-    /// Counts rejects under a cause; `follows` says that they refer to a rejected record.
-    pub(crate) fn count(&mut self, id: CauseId, count: u64, follows: bool) {
-        if let Some(cause) = self.all.get_mut(usize::try_from(id.0).unwrap_or(usize::MAX)) {
-            cause.count += count;
-            cause.following += if follows { count } else { 0 };
+    /// Counts rejects under a cause.
+    pub(crate) fn count(&mut self, id: CauseId, count: u64) {
+        let Some((cause, root)) = self.get(id) else { return };
+        cause.count += count;
+        let root = *root;
+        if let Some((root, _)) = root.and_then(|root| self.get(root)) {
+            root.following += count;
         }
     }
 
     /// Adds a missing document to the examples of a cause.
     pub(crate) fn example(&mut self, id: CauseId, key: &str) {
-        if let Some(cause) = self.all.get_mut(usize::try_from(id.0).unwrap_or(usize::MAX))
+        if let Some((cause, _)) = self.get(id)
             && cause.examples.len() < EXAMPLES
             && !cause.examples.iter().any(|there| there == key)
         {
@@ -95,16 +115,33 @@ impl Causes {
 
     /// Remembers the identity of a rejected record.
     pub(crate) fn remember(&mut self, key: NaturalKey, id: CauseId, at: At) {
+        let root = self.get(id).and_then(|(_, root)| *root).unwrap_or(id);
         if self.rejected.len() < REJECTED_MAX {
-            self.rejected.entry(key).or_insert((id, at));
+            self.rejected.entry(key).or_insert((root, at));
         }
     }
 
-    /// Returns the causes, the most frequent first.
+    /// Returns the causes, those that bring about the most rejects first, and each before those
+    /// that follow from it.
     pub(crate) fn sorted(&self) -> Vec<Cause> {
-        let mut causes = self.all.clone();
-        causes.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
-        causes
+        let mut causes: Vec<_> = self.all.iter().zip(0..).collect();
+        causes.sort_by_cached_key(|((cause, root), at)| {
+            let id = root.unwrap_or(CauseId(*at));
+            let top = &self.all[id.index()].0;
+            let all = Reverse(top.count + top.following);
+            (all, top.what.clone(), id, root.is_some(), Reverse(cause.count), cause.what.clone())
+        });
+        causes.into_iter().map(|((cause, _), _)| cause.clone()).collect()
+    }
+
+    fn get(&mut self, id: CauseId) -> Option<&mut (Cause, Option<CauseId>)> {
+        self.all.get_mut(id.index())
+    }
+}
+
+impl CauseId {
+    fn index(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
 
@@ -112,32 +149,51 @@ impl Causes {
 mod tests {
     use super::*;
 
-    fn own(causes: &mut Causes, what: &str, line: u64) -> CauseId {
-        causes.own(Group { r#type: "t", by: what.into() }, what, ("f", line), "h")
+    fn cause(causes: &mut Causes, what: &str, line: u64, root: Option<CauseId>) -> CauseId {
+        let group = Group { r#type: "t", by: what.into() };
+        let place = ("f", line);
+        causes.of(Reason { group, resource: None, what, hint: "h", place, root })
     }
 
     #[test]
-    fn causes_are_sorted_by_the_number_of_rejects() {
+    fn causes_are_sorted_by_the_number_of_rejects_and_each_comes_before_those_that_follow_it() {
         let mut causes = Causes::default();
-        let first = own(&mut causes, "a", 1);
-        causes.count(first, 1, false);
-        let second = own(&mut causes, "b", 2);
-        causes.count(second, 1, false);
-        causes.count(second, 2, true);
-        assert_eq!(own(&mut causes, "b", 9), second);
+        let first = cause(&mut causes, "a", 1, None);
+        causes.count(first, 2);
+        let second = cause(&mut causes, "b", 2, None);
+        causes.count(second, 1);
+        let follower = cause(&mut causes, "c", 3, Some(second));
+        causes.count(follower, 2);
+        assert_eq!(cause(&mut causes, "b", 9, None), second);
 
         let sorted = causes.sorted();
 
-        assert_eq!(sorted.iter().map(|c| c.what.as_str()).collect::<Vec<_>>(), ["b", "a"]);
-        assert_eq!((sorted[0].count, sorted[0].following, sorted[0].line), (3, 2, 2));
+        let told = |cause: &Cause| (cause.what.clone(), cause.count, cause.following, cause.line);
+        assert_eq!(
+            sorted.iter().map(told).collect::<Vec<_>>(),
+            [("b".into(), 1, 2, 2), ("c".into(), 2, 0, 3), ("a".into(), 2, 0, 1)]
+        );
+        assert!(sorted[1].follows && !sorted[0].follows);
+    }
+
+    #[test]
+    fn what_follows_a_follower_has_the_same_root() {
+        let mut causes = Causes::default();
+        let at = At { file: 0, offset: 0, bytes: 1, line: 1 };
+        let root = cause(&mut causes, "a", 1, None);
+        let follower = cause(&mut causes, "b", 2, Some(root));
+
+        causes.remember(NaturalKey([1; 16]), follower, at);
+
+        assert_eq!(causes.of_rejected(NaturalKey([1; 16])), Some((root, at)));
     }
 
     #[test]
     fn causes_over_the_limit_are_counted_together() {
         let mut causes = Causes::default();
         for number in 0..CAUSES_MAX + 5 {
-            let id = own(&mut causes, &number.to_string(), 1);
-            causes.count(id, 1, false);
+            let id = cause(&mut causes, &number.to_string(), 1, None);
+            causes.count(id, 1);
         }
 
         let sorted = causes.sorted();

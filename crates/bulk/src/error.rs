@@ -42,17 +42,25 @@ pub enum LoadError {
     /// An output file would overwrite something else.
     #[error(transparent)]
     Refused(OutputError),
-    /// The folder for rejects holds a file that is neither an earlier load's nor read by this load.
+    /// The folder for rejects is in use: it holds rejects of an earlier load, or something else.
     #[error(
-        "{}: contains {}, which is not a reject of an earlier load; name a folder that is new or \
-         empty",
-        folder.display(), found.display()
+        "{}: contains {}{}; name a folder that is new or empty",
+        folder.display(),
+        found.display(),
+        if *is_earlier {
+            ", and rejects of two loads in one folder would be loaded together: load or remove \
+             the earlier ones first"
+        } else {
+            ""
+        }
     )]
-    Foreign {
+    RejectsNotEmpty {
         /// The folder.
         folder: PathBuf,
-        /// The file or folder found in it.
+        /// A file or folder in it.
         found: PathBuf,
+        /// Whether the folder was made by an earlier load.
+        is_earlier: bool,
     },
     /// Another load is writing its rejects to this folder.
     #[error("{}: another load writes its rejects there; name another folder", .0.display())]

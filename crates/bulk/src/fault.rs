@@ -6,7 +6,7 @@ use homeroom_document::{Code, Refusal, Violations};
 use homeroom_model::Target;
 use homeroom_store::NaturalKey;
 
-use crate::causes::Group;
+use crate::causes::{Group, Reason};
 use crate::flaw::Flaw;
 use crate::identity::without_indices;
 use crate::place::Malformed;
@@ -14,6 +14,8 @@ use crate::reject::Missing;
 
 /// Most violations that one message lists.
 const SPELLED_MAX: usize = 20;
+/// Most missing documents that the sentence of a cause lists.
+const LACKING_MAX: usize = 10;
 
 /// A document that a record refers to and that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +62,32 @@ pub(crate) struct Words {
     pub what: String,
 }
 
+impl Words {
+    /// Returns the reason for rejecting something whose resource is not known, at a file and line.
+    pub(crate) fn reason<'w>(&'w self, place: (&'w str, u64)) -> Reason<'w> {
+        Reason {
+            group: self.group.clone(),
+            resource: None,
+            what: &self.what,
+            hint: &self.hint,
+            place,
+            root: None,
+        }
+    }
+}
+
 impl Fault<'_> {
+    /// Returns line and column of the fault itself, where they are known.
+    pub(crate) fn place(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Flawed(flaws) => {
+                let (line, column) = flaws.first()?.place?;
+                Some((line.into(), column.into()))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns its stable code.
     pub(crate) fn code(&self) -> Code {
         match self {
@@ -159,43 +186,107 @@ impl Fault<'_> {
             }
             message
         }));
-        let Some(root) = root(all) else {
-            let group = Group { r#type: self.code().urn(), by: String::new() };
-            return Words { message, hint: String::new(), group, what: String::new() };
+        let r#type =
+            |is_descriptor| if is_descriptor { Code::Invalid } else { Code::Unresolved }.urn();
+        let lacking: Vec<&Absent> = lacking(all).take(LACKING_MAX).collect();
+        if lacking.is_empty() {
+            let Some(Absent { missing, is_descriptor, .. }) = all.first() else {
+                let group = Group { r#type: self.code().urn(), by: String::new() };
+                return Words { message, hint: String::new(), group, what: String::new() };
+            };
+            let (resource, path) = (&missing.resource, without_indices(&missing.path));
+            let what = format!("{name} refers to a {resource} that was rejected itself ({path}).");
+            let hint = format!("Mend the {resource} first, then load both again.");
+            let group = Group { r#type: r#type(*is_descriptor), by: what.clone() };
+            return Words { message, hint, group, what };
+        }
+        let what = sentence(name, &lacking);
+        let group = Group {
+            r#type: r#type(lacking.iter().any(|absent| absent.is_descriptor)),
+            by: what.to_lowercase(),
         };
-        let Missing { resource, key, path, rejected } = &root.missing;
-        let hint = match (rejected, root.is_descriptor, root.is_in_input) {
-            (Some(_), ..) => format!("Mend the {resource} first, then load both again."),
-            (None, true, _) => {
-                format!("Load the {resource} first, or use a value that the store has.")
-            }
-            (None, false, true) => format!(
-                "The input has other records of {resource} but not this one: add it, or correct \
-                 the reference."
-            ),
-            (None, false, false) => format!(
-                "The input has no {resource} at all: load those first, or add the file that holds \
-                 them."
-            ),
-        };
-        let (by, what) = if root.is_descriptor {
-            let by = format!("{resource} {}", key.to_lowercase());
-            (by, format!("The {resource} {key} is not in the store."))
-        } else {
-            let path = without_indices(path);
-            let what = format!("{name} refers to a {resource} that does not exist ({path}).");
-            (what.clone(), what)
-        };
-        let r#type = if root.is_descriptor { Code::Invalid } else { Code::Unresolved }.urn();
-        Words { message, hint, group: Group { r#type, by }, what }
+        Words { message, hint: hint(&lacking), group, what }
     }
 }
 
-/// Chooses the missing document that a reject is grouped by: preferably one that was not itself
-/// rejected, and among those a descriptor.
-pub(crate) fn root(all: &[Absent]) -> Option<&Absent> {
-    let own = || all.iter().filter(|absent| absent.missing.rejected.is_none());
-    own().find(|absent| absent.is_descriptor).or(own().next()).or(all.first())
+/// Returns the missing documents that were not rejected themselves.
+pub(crate) fn lacking(all: &[Absent]) -> impl Iterator<Item = &Absent> {
+    all.iter().filter(|absent| absent.missing.rejected.is_none())
+}
+
+/// Says which kinds of documents the records of a resource lack.
+fn sentence(name: &str, lacking: &[&Absent]) -> String {
+    let (descriptors, others): (Vec<&Absent>, Vec<&Absent>) =
+        lacking.iter().copied().partition(|absent| absent.is_descriptor);
+    let used = |absent: &&Absent| format!("the {} {}", absent.missing.resource, absent.missing.key);
+    let used = each_once(descriptors.iter().map(used));
+    let path = |absent: &Absent| without_indices(&absent.missing.path);
+    let meant = |absent: &&Absent| format!("a {} ({})", absent.missing.resource, path(absent));
+    let meant = each_once(others.iter().map(meant));
+    let mut said = vec![];
+    match used.as_slice() {
+        [] => {}
+        [_] => said.push(format!("uses {}, which is not in the store", listed(&used))),
+        _ => said.push(format!("uses {}, which are not in the store", listed(&used))),
+    }
+    match (meant.as_slice(), others.first()) {
+        ([_], Some(only)) => said.push(format!(
+            "refers to a {} that does not exist ({})",
+            only.missing.resource,
+            path(only)
+        )),
+        ([], _) | (_, None) => {}
+        _ => said.push(format!("refers to {} that do not exist", listed(&meant))),
+    }
+    format!("{name} {}.", said.join(", and "))
+}
+
+/// Says what to do about documents that are missing.
+fn hint(lacking: &[&Absent]) -> String {
+    let kinds = |is_wanted: &dyn Fn(&Absent) -> bool| {
+        let wanted = lacking.iter().filter(|absent| is_wanted(absent));
+        each_once(wanted.map(|absent| absent.missing.resource.clone()))
+    };
+    let descriptors = kinds(&|absent| absent.is_descriptor);
+    let unknown = kinds(&|absent| !absent.is_descriptor && !absent.is_in_input);
+    let others = kinds(&|absent| !absent.is_descriptor && absent.is_in_input);
+    let mut said = vec![];
+    if !descriptors.is_empty() {
+        let names = listed(&descriptors);
+        said.push(format!("Load the {names} first, or use a value that the store has."));
+    }
+    if !unknown.is_empty() {
+        said.push(format!(
+            "The input has no {} at all: load those first, or add the file that holds them.",
+            unknown.join(" and no ")
+        ));
+    }
+    if !others.is_empty() {
+        said.push(format!(
+            "The input has other records of {} but not this one: add it, or correct the reference.",
+            listed(&others)
+        ));
+    }
+    said.join(" ")
+}
+
+/// Returns each text once, in the order of their first places.
+fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found: Vec<String> = vec![];
+    for text in texts {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
+}
+
+/// Lists texts: `a`, `a and b`, `a, b and c`.
+fn listed(texts: &[String]) -> String {
+    match texts {
+        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        texts => texts.concat(),
+    }
 }
 
 fn spell(messages: impl Iterator<Item = String>) -> String {
@@ -242,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_with_several_missing_targets_is_grouped_by_one_that_was_not_rejected() {
+    fn a_record_is_grouped_by_all_missing_targets_that_were_not_rejected() {
         let absent = |resource: &str, rejected| Absent {
             missing: Missing {
                 resource: resource.into(),
@@ -256,12 +347,19 @@ mod tests {
             is_in_input: false,
         };
         let at = crate::reject::RejectedAt { file: "f".into(), line: 7 };
+        let rejected = absent("A", Some(at));
 
-        let words = Fault::Absent(&[absent("A", Some(at)), absent("B", None)]).words("C");
+        let words = Fault::Absent(&[rejected.clone(), absent("B", None)]).words("C");
+        let more = Fault::Absent(&[absent("B", None), rejected.clone(), absent("D", None)]);
+        let follows = Fault::Absent(&[rejected]).words("C");
 
         assert_eq!(words.what, "C refers to a B that does not exist ($.items.B).");
         assert!(words.message.contains("It was rejected itself: f, line 7."));
         assert!(words.hint.contains("no B at all"));
+        let more = more.words("C");
+        assert_eq!(more.what, "C refers to a B ($.items.B) and a D ($.items.D) that do not exist.");
+        assert!(more.hint.contains("no B and no D at all"), "{}", more.hint);
+        assert_eq!(follows.what, "C refers to a A that was rejected itself ($.items.A).");
     }
 
     #[test]

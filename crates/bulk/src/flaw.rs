@@ -7,6 +7,8 @@ use homeroom_document::Code;
 pub(crate) struct Flaw {
     /// Its stable code.
     pub code: Code,
+    /// Line and column in bytes of the fault in its file, each from 1, where that is known.
+    pub place: Option<(u32, u32)>,
     /// Path of elements or members to it, `SchoolReference/SchoolIdentity`; empty for the record
     /// itself.
     pub path: String,

@@ -6,16 +6,17 @@ use std::collections::{HashMap, VecDeque};
 use homeroom_access::UpsertGrant;
 use homeroom_document::json::Json;
 use homeroom_document::plan::{self, Effect, Precondition, Save, Written};
-use homeroom_document::validate::{Document, validate};
-use homeroom_document::{Code, Documents, Refusal};
-use homeroom_model::{Property, PropertyKind, Resource, ResourceId, Target};
+use homeroom_document::validate::{Document, doubtful, validate};
+use homeroom_document::{Code, Documents, Refusal, Violations};
+use homeroom_model::{Resource, ResourceId, Target};
 use homeroom_store::{ChangedAt, NaturalKey, Plan, Ran, Refused, Rehearsal};
 
 use crate::error::LoadError;
 use crate::existing::Existing;
 use crate::fault::{Absent, Fault};
 use crate::identity;
-use crate::place::At;
+use crate::json_file::not_json;
+use crate::place::{At, Spot};
 use crate::record::Record;
 use crate::report::{Rejected, Report};
 use crate::sources::Sources;
@@ -37,6 +38,8 @@ pub(crate) struct Intake<'a> {
     sources: Option<&'a Sources<'a>>,
     /// Counts, results and rejects so far.
     pub report: Report,
+    /// Whether to reject what is ignored or guessed otherwise.
+    pub is_strict: bool,
     batch: Vec<(Entry, Document)>,
     batch_bytes: usize,
     waiting: Waiting,
@@ -85,6 +88,7 @@ impl<'a> Intake<'a> {
             api,
             sources,
             report,
+            is_strict: false,
             batch: Vec::with_capacity(BATCH_DOCUMENTS),
             batch_bytes: 0,
             waiting: Waiting::default(),
@@ -108,12 +112,11 @@ impl<'a> Intake<'a> {
         given: Option<String>,
     ) -> Result<(), LoadError> {
         self.go_on()?;
-        let counts = &mut self.report.counts;
-        counts.documents += 1;
-        counts.records += 1;
+        self.report.counts.documents += 1;
         if let Some(id) = record.resource {
-            counts.records += items(&self.api.catalog.model.resource(id).properties, &record.json);
-            self.report.warn(id, record.strays.clone(), record.at);
+            // What is rejected is not ignored.
+            let strays = if self.is_strict { vec![] } else { record.strays.clone() };
+            self.report.warn(id, strays, record.at);
         }
         self.offer(record, given, 0)?;
         self.take_ready()
@@ -197,7 +200,13 @@ impl<'a> Intake<'a> {
             return self.reject(record, &Fault::Flawed(&record.flaws));
         };
         let resource = api.catalog.model.resource(id);
+        let mut doubts = self.doubts(resource, record);
         match validate(&api.catalog, resource, &record.json) {
+            Err(mut violations) if !doubts.is_empty() => {
+                violations.append(&mut doubts);
+                self.reject(record, &Fault::Invalid(&violations))
+            }
+            Ok(_) if !doubts.is_empty() => self.reject(record, &Fault::Invalid(&doubts)),
             Err(violations) => self.reject(record, &Fault::Invalid(&violations)),
             Ok(document) => {
                 let keys = (document.key, document.alias);
@@ -210,6 +219,19 @@ impl<'a> Intake<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// Returns what is doubtful about a record, if records are read strictly.
+    fn doubts(&self, resource: &Resource, record: &Record<'_>) -> Violations {
+        if !self.is_strict {
+            return Violations::new();
+        }
+        let mut doubts = doubtful(&self.api.catalog.model, resource, &record.json);
+        // Those of a JSON file are found again with their indices.
+        for stray in record.strays.iter().filter(|stray| !stray.starts_with('$')) {
+            doubts.insert(stray.clone(), vec!["The model has no such element.".to_owned()]);
+        }
+        doubts
     }
 
     fn go_on(&self) -> Result<(), LoadError> {
@@ -379,22 +401,7 @@ impl<'a> Intake<'a> {
 pub(crate) fn given_record(at: At, resource: ResourceId, text: &str) -> Record<'_> {
     let (json, flaws) = match Json::read(text.as_bytes()) {
         Ok(json) => (json, vec![]),
-        Err(error) => (Json::Null, vec![crate::json_file::not_json(&error)]),
+        Err(error) => (Json::Null, vec![not_json(&error, Spot::on_line(0, at.line))]),
     };
     Record { at, resource: Some(resource), json, flaws, strays: vec![] }
-}
-
-/// Counts the items in a document's collections, including nested ones.
-fn items(properties: &[Property], json: &Json<'_>) -> u64 {
-    let Json::Object(members) = json else { return 0 };
-    let counts = properties.iter().map(|property| {
-        match (&property.kind, Json::member(members, &property.name)) {
-            (PropertyKind::List(inner), Some(Json::Array(list))) => {
-                list.len() as u64 + list.iter().map(|item| items(inner, item)).sum::<u64>()
-            }
-            (PropertyKind::Object(inner), Some(json)) => items(inner, json),
-            _ => 0,
-        }
-    });
-    counts.sum()
 }

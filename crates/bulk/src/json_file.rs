@@ -6,17 +6,22 @@ use std::path::Path;
 
 use homeroom_document::Code;
 use homeroom_document::DOCUMENT_BYTES_MAX;
-use homeroom_document::json::Json;
+use homeroom_document::json::{Json, JsonError};
+use homeroom_document::validate::unknown_members;
 use homeroom_model::{Model, ResourceId};
 
 use crate::error::LoadError;
 use crate::flaw::Flaw;
+use crate::identity::without_indices;
 use crate::json_items::{Items, Layout};
 use crate::levels::{Levels, resource_named};
 use crate::place::{At, Malformed, Spot};
 use crate::record::Record;
 use crate::survey::{Run, Survey};
 use crate::xml::ReadError;
+
+/// Most unknown members of one document that are told.
+const STRAYS_MAX: usize = 100;
 
 /// A JSON file.
 pub(crate) struct JsonFile<'a> {
@@ -46,7 +51,9 @@ impl JsonFile<'_> {
         while let Some(start) = items.next()? {
             let resource = match self.resource {
                 Some(resource) => Some(resource),
-                None => own_resource(self.model, &items.item).ok().map(|(resource, _)| resource),
+                None => {
+                    own_resource(self.model, &items.item, start).ok().map(|(resource, _)| resource)
+                }
             };
             survey.record(levels, resource, start, items.spot.offset);
         }
@@ -95,6 +102,7 @@ impl JsonFile<'_> {
         };
         if items.is_too_large {
             let flaw = Flaw {
+                place: None,
                 code: Code::TooLarge,
                 path: String::new(),
                 general: "A document is too large.",
@@ -106,13 +114,23 @@ impl JsonFile<'_> {
         let read = match self.resource {
             Some(resource) => Json::read(&items.item)
                 .map(|json| (resource, json))
-                .map_err(|error| not_json(&error)),
-            None => own_resource(self.model, &items.item),
+                .map_err(|error| not_json(&error, start)),
+            None => own_resource(self.model, &items.item, start),
         };
         match read {
-            Ok((resource, json)) => record(Some(resource), json, None),
+            Ok((resource, json)) => {
+                let strays = self.strays(resource, &json);
+                Record { strays, ..record(Some(resource), json, None) }
+            }
             Err(flaw) => record(self.resource, Json::Null, Some(flaw)),
         }
+    }
+
+    /// Returns the paths, without indices, of members that the model does not have.
+    fn strays(&self, resource: ResourceId, json: &Json<'_>) -> Vec<String> {
+        let resource = self.model.resource(resource);
+        let found = unknown_members(self.model, resource, json, STRAYS_MAX);
+        found.iter().map(|path| without_indices(path)).collect()
     }
 
     fn open(&self, at: Spot) -> Result<File, Malformed> {
@@ -129,19 +147,21 @@ const NO_ITEM: &str = "An item does not name its resource.";
 const SHAPE: &str = "Write {\"resource\": \"ed-fi/students\", \"document\": {…}}, or name the \
                      file after its resource, students.jsonl.";
 
-/// Returns the resource and document of an item that names its own resource.
+/// Returns the resource and document of an item that names its own resource and begins at `start`.
 pub(crate) fn own_resource<'i>(
     model: &Model,
     item: &'i [u8],
+    start: Spot,
 ) -> Result<(ResourceId, Json<'i>), Flaw> {
     let flaw = |general, message: String, hint| Flaw {
+        place: None,
         code: Code::Unreadable,
         path: String::new(),
         general,
         message,
         hint,
     };
-    let json = Json::read(item).map_err(|error| not_json(&error))?;
+    let json = Json::read(item).map_err(|error| not_json(&error, start))?;
     let Json::Object(members) = json else {
         return Err(flaw(NO_ITEM, "The item is not a JSON object.".into(), SHAPE));
     };
@@ -170,13 +190,19 @@ pub(crate) fn own_resource<'i>(
     }
 }
 
-/// Returns the flaw of a text that is not JSON.
-pub(crate) fn not_json(error: &homeroom_document::json::JsonError) -> Flaw {
+/// Returns the flaw of a text that begins at `start` and is not JSON.
+pub(crate) fn not_json(error: &JsonError, start: Spot) -> Flaw {
+    let (line, column) = start.of(error.line as u64, error.column as u64);
+    let short = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     Flaw {
+        place: Some((short(line), short(column))),
         code: Code::Unreadable,
         path: String::new(),
         general: "A document is not JSON.",
-        message: format!("The document is not JSON: {error}."),
-        hint: "Line and column count from the beginning of the document.",
+        message: format!(
+            "The document is not JSON: {} (line {line}, column {column}).",
+            error.message
+        ),
+        hint: "Mend the text there; columns count bytes.",
     }
 }

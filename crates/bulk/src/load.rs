@@ -30,6 +30,9 @@ pub struct LoadOptions {
     pub rejects: Option<PathBuf>,
     /// Whether to write nothing to the store.
     pub dry_run: bool,
+    /// Whether to reject records with what is ignored or guessed otherwise: members and elements
+    /// that the model does not have, and dates that could begin with the month or the day.
+    pub strict: bool,
     /// Resources to load, by endpoint or name; empty for all.
     pub select: Vec<String>,
 }
@@ -94,8 +97,7 @@ pub fn load(
         source::refuse_as_output(&files, results)?;
     }
     let names = files.iter().map(|file| file.name.clone()).collect();
-    let rejects = options.rejects.as_deref().map(|folder| (folder, &*files));
-    let report = Report::new(names, options.results.as_deref(), rejects)?;
+    let report = Report::new(names, options.results.as_deref(), options.rejects.as_deref())?;
     let mut sources = Sources::new(&model, &shapes, &lookups, &levels, files);
     let mut now = Progress {
         phase: Phase::Surveying,
@@ -118,6 +120,7 @@ pub fn load(
 
     now.phase = Phase::Loading;
     let mut intake = Intake::new(target, Some(&sources), report, options.dry_run, is_stopped)?;
+    intake.is_strict = options.strict;
     let mut tell = |intake: &Intake<'_>| {
         now.documents = intake.report.counts.documents;
         now.rejected = intake.report.counts.rejected;

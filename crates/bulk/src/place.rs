@@ -57,6 +57,13 @@ impl Spot {
         Self { offset, line: self.line + lines, line_start: offset - tail }
     }
 
+    /// Returns line and column in the file of what is at a line and column, each from 1, of a text
+    /// that begins here.
+    pub(crate) fn of(self, line: u64, column: u64) -> (u64, u64) {
+        let before = if line == 1 { self.column() - 1 } else { 0 };
+        (self.line + line - 1, before + column)
+    }
+
     /// Returns the column in bytes, from 1.
     pub(crate) fn column(self) -> u64 {
         self.offset - self.line_start + 1

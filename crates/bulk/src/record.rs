@@ -17,6 +17,6 @@ pub(crate) struct Record<'j> {
     pub json: Json<'j>,
     /// Faults found; if empty, it can be checked as a document.
     pub flaws: Vec<Flaw>,
-    /// Paths of elements that the model does not have.
+    /// Paths of elements or members that the model does not have.
     pub strays: Vec<String>,
 }

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct Reject {
     /// Path of the file, as it was given.
     pub file: String,
-    /// Line on which the record begins, from 1; for a file that cannot be read, the line of the
-    /// fault.
+    /// Line on which the record begins, from 1; for a file that cannot be read and a document that
+    /// is not JSON, the line of the fault.
     pub line: u64,
-    /// For a file that cannot be read: column of the fault in bytes, from 1.
+    /// For a file that cannot be read and a document that is not JSON: column of the fault in
+    /// bytes, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
     /// The record's XML element; null in JSON files.
@@ -56,17 +57,26 @@ pub struct RejectedAt {
     pub line: u64,
 }
 
-/// Rejects with the same root cause.
+/// Records of one resource that were rejected for the same reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cause {
     /// Type of the problem.
     pub r#type: String,
     /// What is wrong, in a sentence.
     pub what: String,
-    /// Number of records rejected for this cause.
+    /// The resource of the records; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
+    /// Number of records rejected for this cause. The numbers of all causes add up to the rejects.
     pub count: u64,
-    /// Number of those records that have no fault of their own but refer to a rejected record.
+    /// Number of records that have no fault of their own but refer, perhaps through others, to
+    /// records rejected for this cause. They are counted by causes of their own, which come next.
+    #[serde(default)]
     pub following: u64,
+    /// Whether the records have no fault of their own: they follow the nearest cause above that
+    /// does not follow another.
+    #[serde(default)]
+    pub follows: bool,
     /// File of the first reject.
     pub file: String,
     /// Line of the first reject.
@@ -78,12 +88,12 @@ pub struct Cause {
     pub examples: Vec<String>,
 }
 
-/// Elements inside records that the model does not have and that were skipped.
+/// Elements or members inside records that the model does not have and that were skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// What was skipped, in a sentence.
     pub what: String,
-    /// Number of skipped elements.
+    /// Number of skipped elements or members.
     pub count: u64,
     /// File of the first skipped element.
     pub file: String,
@@ -100,11 +110,8 @@ pub struct Summary {
     pub unchanged: u64,
     /// Number of records that could not be loaded and of files that could not be read.
     pub rejected: u64,
-    /// Number of documents read: loaded, unchanged or rejected.
+    /// Number of records read, each of which is a document: loaded, unchanged or rejected.
     pub documents: u64,
-    /// Number of documents and of items in their collections; a store with one table for each would
-    /// have as many rows.
-    pub records: u64,
     /// Duration in seconds.
     pub seconds: f64,
     /// Number of documents whose identity occurred earlier in the input; the last one counts.
@@ -117,7 +124,7 @@ pub struct Summary {
     pub dry_run: bool,
     /// Causes of the rejects, the most frequent first.
     pub causes: Vec<Cause>,
-    /// Elements that were skipped.
+    /// Elements and members that were skipped.
     pub warnings: Vec<Warning>,
 }
 

@@ -4,10 +4,10 @@
 //! A record of an interchange is written below its interchange's root again, together with the
 //! elements that its `ref`s name, so that the file can be loaded by itself.
 //!
-//! The folder may be one that the load reads from, or one with rejects of an earlier load, which a
-//! mark file identifies. A file therefore gets its name only when it is complete, and never the
-//! name of another file. Rejects are not written to a folder that holds anything else, or while
-//! another load writes to it.
+//! The folder has to be new or empty, except for the mark that an earlier load has left: rejects
+//! that are written beside others, or beside what the load reads, would be loaded with them. It is
+//! locked while a load writes to it. A file gets its name only when it is complete, and never the
+//! name of another file.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -59,15 +59,15 @@ struct RejectFile {
 }
 
 impl RejectFiles {
-    /// Prepares a folder, which is created if missing; `sources` are the files that the load reads.
+    /// Prepares a folder, which is created if missing.
     ///
     /// # Errors
     ///
-    /// [`LoadError::Foreign`], [`LoadError::RejectsInUse`], [`LoadError::Refused`],
+    /// [`LoadError::RejectsNotEmpty`], [`LoadError::RejectsInUse`], [`LoadError::Refused`],
     /// [`LoadError::Output`].
-    pub(crate) fn new(folder: &Path, sources: &[SourceFile]) -> Result<Self, LoadError> {
+    pub(crate) fn new(folder: &Path) -> Result<Self, LoadError> {
         let wrong = |source| LoadError::Output { path: folder.to_owned(), source };
-        check_rejects(folder, sources)?;
+        check_rejects(folder)?;
         make_folder(folder).map_err(wrong)?;
         let mut mark = MARKS.create(&folder.join(MARK)).map_err(|error| match error {
             OutputError::InUse(_) => LoadError::RejectsInUse(folder.to_owned()),
@@ -245,28 +245,22 @@ fn give_name(folder: &Path, about: &RejectFile) -> io::Result<()> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Checks that rejects may be written to a folder: it is new or empty, or it has rejects of an
-/// earlier load, or it holds only what the load reads.
+/// Checks that rejects may be written to a folder: it is new or empty, except for a mark.
 ///
 /// # Errors
 ///
-/// [`LoadError::Foreign`], [`LoadError::Refused`].
-fn check_rejects(folder: &Path, sources: &[SourceFile]) -> Result<(), LoadError> {
+/// [`LoadError::RejectsNotEmpty`], [`LoadError::Refused`].
+fn check_rejects(folder: &Path) -> Result<(), LoadError> {
     check_folder(folder)?;
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
-    if folder.join(MARK).symlink_metadata().is_ok() {
-        return Ok(());
-    }
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let sources: Vec<PathBuf> = sources.iter().map(|source| real(&source.path)).collect();
-    for entry in entries.flatten() {
-        let found = real(&entry.path());
-        if !sources.iter().any(|source| source.starts_with(&found)) {
-            let (folder, found) = (folder.to_owned(), entry.file_name().into());
-            return Err(LoadError::Foreign { folder, found });
+    match entries.flatten().map(|entry| entry.file_name()).find(|name| name != MARK) {
+        None => Ok(()),
+        Some(found) => {
+            let is_earlier = folder.join(MARK).symlink_metadata().is_ok();
+            let (folder, found) = (folder.to_owned(), found.into());
+            Err(LoadError::RejectsNotEmpty { folder, found, is_earlier })
         }
     }
-    Ok(())
 }
 
 /// Makes a folder that only its owner may read, because it holds content of documents.

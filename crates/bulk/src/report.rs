@@ -8,13 +8,12 @@ use homeroom_model::{Resource, ResourceId};
 use homeroom_store::{NaturalKey, OutputError, OutputKind};
 use serde::Serialize;
 
-use crate::causes::Causes;
+use crate::causes::{Causes, Reason};
 use crate::error::LoadError;
-use crate::fault::{Absent, Fault, root};
+use crate::fault::{Absent, Fault, lacking};
 use crate::place::{At, Malformed};
 use crate::reject::{Missing, Reject, RejectedAt, Summary, Warning};
 use crate::reject_files::RejectFiles;
-use crate::source::SourceFile;
 use crate::sources::Sources;
 
 /// Most kinds of warnings that are kept.
@@ -57,8 +56,8 @@ struct Results {
 }
 
 impl Report {
-    /// Makes a report that writes results and rejected records where the options say; `files` are
-    /// the files of the load.
+    /// Makes a report that writes results and rejected records where the options say; `names` are
+    /// those of the files of the load.
     ///
     /// # Errors
     ///
@@ -66,7 +65,7 @@ impl Report {
     pub(crate) fn new(
         names: Vec<String>,
         results: Option<&Path>,
-        rejects: Option<(&Path, &[SourceFile])>,
+        rejects: Option<&Path>,
     ) -> Result<Self, LoadError> {
         let results = results.map(|path| {
             let out: Box<dyn Write> = if path.as_os_str() == STDOUT {
@@ -76,7 +75,7 @@ impl Report {
             };
             Ok::<_, LoadError>(Results { path: path.to_owned(), out })
         });
-        let files = rejects.map(|(folder, sources)| RejectFiles::new(folder, sources));
+        let files = rejects.map(RejectFiles::new);
         Ok(Self {
             counts: Summary::default(),
             names,
@@ -122,15 +121,20 @@ impl Report {
             }
             _ => (None, vec![]),
         };
-        let cause = match followed {
-            Some((cause, _)) => cause,
-            None => self.causes.own(words.group, &words.what, (&file, at.line), &words.hint),
-        };
-        self.causes.count(cause, 1, followed.is_some());
+        let (line, column) = fault.place().map_or((at.line, None), |(l, c)| (l, Some(c)));
+        let cause = self.causes.of(Reason {
+            group: words.group,
+            resource: resource.map(resource_path),
+            what: &words.what,
+            hint: &words.hint,
+            place: (&file, line),
+            root: followed.map(|(root, _)| root),
+        });
+        self.causes.count(cause, 1);
         if let (None, Fault::Absent(all)) = (followed, fault)
-            && let Some(root) = root(all).filter(|root| !root.is_descriptor)
+            && let Some(example) = lacking(all).find(|absent| !absent.is_descriptor)
         {
-            self.causes.example(cause, &root.missing.key);
+            self.causes.example(cause, &example.missing.key);
         }
         if let Some((own, under_base)) = hashes {
             self.causes.remember(own, cause, at);
@@ -142,8 +146,8 @@ impl Report {
         let is_xml = sources.is_some_and(|sources| sources.is_xml(at.file));
         self.write(Reject {
             file,
-            line: at.line,
-            column: None,
+            line,
+            column,
             element: resource.filter(|_| is_xml).map(|resource| resource.element.clone()),
             resource: resource.map(resource_path),
             key,
@@ -168,8 +172,8 @@ impl Report {
         let name = self.name(file).to_owned();
         let about = Fault::File(fault);
         let words = about.words(&name);
-        let cause = self.causes.own(words.group, &words.what, (&name, fault.line), &words.hint);
-        self.causes.count(cause, 1, false);
+        let cause = self.causes.of(words.reason((&name, fault.line)));
+        self.causes.count(cause, 1);
         self.counts.rejected += 1;
         self.write(Reject {
             file: name,
@@ -200,11 +204,10 @@ impl Report {
         let fault = Fault::Unknown(element);
         let words = fault.words(element);
         let file = self.name(first.file).to_owned();
-        let cause = self.causes.own(words.group, &words.what, (&file, first.line), &words.hint);
-        self.causes.count(cause, count, false);
+        let cause = self.causes.of(words.reason((&file, first.line)));
+        self.causes.count(cause, count);
         self.counts.rejected += count;
         self.counts.documents += count;
-        self.counts.records += count;
         self.write(Reject {
             file,
             line: first.line,
@@ -238,7 +241,7 @@ impl Report {
         self.files.is_some()
     }
 
-    /// Records elements that were skipped.
+    /// Records elements and members that were skipped.
     pub(crate) fn warn(&mut self, resource: ResourceId, strays: Vec<String>, at: At) {
         for path in strays {
             let key = (resource, path);
@@ -269,10 +272,11 @@ impl Report {
                     "{} {path}: there is text where none is expected; it was ignored.",
                     name_of(*resource)
                 ),
-                None => format!(
-                    "{} {path}: the model has no such element; it was ignored.",
-                    name_of(*resource)
-                ),
+                None => {
+                    let thing = if path.starts_with('$') { "member" } else { "element" };
+                    let name = name_of(*resource);
+                    format!("{name} {path}: the model has no such {thing}; it was ignored.")
+                }
             },
             count: *count,
             file: self.name(at.file).to_owned(),

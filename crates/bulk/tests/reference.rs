@@ -39,6 +39,10 @@ fn grand_bend_loads_except_for_records_without_a_target() {
         assert!(key.contains("studentUniqueId"), "{key}");
         assert_eq!(reject["type"], "urn:ed-fi:api:data-conflict:unresolved-reference");
     }
-    let [cause] = sample.causes.as_slice() else { panic!("{:#?}", sample.causes) };
-    assert_eq!((cause.count, cause.following), (160, 120));
+    let [cause, follows] = sample.causes.as_slice() else { panic!("{:#?}", sample.causes) };
+    assert!(cause.what.starts_with("StudentAssessmentRegistration refers to"), "{cause:?}");
+    assert_eq!((cause.count, cause.following), (40, 120));
+    let what = "StudentAssessmentRegistrationBatteryPartAssociation refers to";
+    assert!(follows.what.starts_with(what), "{follows:?}");
+    assert_eq!((follows.count, follows.follows), (120, true));
 }

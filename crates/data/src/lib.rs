@@ -43,6 +43,7 @@ mod reading;
 mod request;
 pub mod respond;
 mod routes;
+mod strict;
 mod token_info;
 
 pub use api::{DataApi, SCOPE};

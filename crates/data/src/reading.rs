@@ -24,8 +24,7 @@ impl<'a, R: PartialEq, F: Fn(&ApiClient) -> Result<R, Denial>> Reading<'a, R, F>
     ///
     /// Those of `may`.
     pub(crate) fn begin(access: &'a Access, call: &Call, may: F) -> Result<Self, Problem> {
-        // Not the current generation: the client belongs to the one before any change that came
-        // between the front door and here.
+        // The generation at which the caller was recognized; the registry may have changed since.
         let generation = call.recognized_at;
         let granted = may(call.client())?;
         let caller = Caller::of(call, Scope::Data);

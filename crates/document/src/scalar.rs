@@ -221,6 +221,13 @@ pub fn boolean(json: &Json<'_>) -> Option<bool> {
     }
 }
 
+/// Returns whether a value is a date of which nobody can tell whether it begins with the month or
+/// the day.
+pub fn is_ambiguous(scalar: Scalar, json: &Json<'_>) -> bool {
+    let is_date = matches!(scalar, Scalar::Date | Scalar::DateTime);
+    is_date && matches!(json, Json::Text(text) if moment::is_ambiguous(text))
+}
+
 #[cfg(test)]
 mod tests {
     use homeroom_model::ResourceId;

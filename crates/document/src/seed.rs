@@ -1,5 +1,6 @@
 //! Documents that a new store holds from the start, such as the standard's school years.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use homeroom_access::UpsertGrant;
@@ -28,7 +29,8 @@ pub enum SeedError {
 }
 
 /// Writes the documents of a seed file to the store: JSON lines of `resource` (`ed-fi/…`) and
-/// `document`. Documents that already exist are left unchanged.
+/// `document`. Documents that already exist are left unchanged. Returns the number of documents in
+/// the file by resource, `ed-fi/…`.
 ///
 /// # Errors
 ///
@@ -38,8 +40,8 @@ pub fn seed(
     store: &Store,
     text: &str,
     now: ChangedAt,
-) -> Result<(), SeedError> {
-    let mut plans = vec![];
+) -> Result<BTreeMap<String, u64>, SeedError> {
+    let (mut plans, mut counts) = (vec![], BTreeMap::new());
     for (at, line) in text.lines().enumerate() {
         let wrong = |message: String| SeedError::Line { line: at + 1, message };
         let json = Json::read(line.as_bytes()).map_err(|error| wrong(error.to_string()))?;
@@ -56,6 +58,7 @@ pub fn seed(
             .ok_or_else(|| wrong(format!("there is no resource {path}")))?;
         let document =
             validate(catalog, resource, document).map_err(|found| wrong(format!("{found:?}")))?;
+        *counts.entry(path.to_string()).or_default() += 1;
         let grant = UpsertGrant::everything();
         plans.push(plan::upsert(catalog, document, grant, Precondition::is_new(), now));
     }
@@ -69,7 +72,7 @@ pub fn seed(
             Err(Refused::Store(error)) => return Err(error.into()),
         }
     }
-    Ok(())
+    Ok(counts)
 }
 
 /// Returns why a line is refused, with the violations that a reader of a file has nowhere else.

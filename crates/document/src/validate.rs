@@ -3,7 +3,7 @@
 //!
 //! A single walk over the model's properties finds each member regardless of case, converts and
 //! checks its value, writes it in canonical order, and notes the places of references and
-//! descriptors. Members that the model does not have are dropped. Nulls, empty collections, and
+//! descriptors. Members that the model does not have are dropped; [`unknown_members`] lists them. Nulls, empty collections, and
 //! blank texts where a value is expected count as absent.
 
 mod absent;
@@ -12,6 +12,7 @@ mod extension;
 mod key;
 mod path;
 mod unify;
+mod unknown;
 mod walk;
 
 use homeroom_model::{ColumnSource, Resource, Target};
@@ -26,6 +27,7 @@ pub use document::{DescriptorText, Document, FoundDescriptor, FoundReference, In
 pub(crate) use key::column_text;
 pub use key::{descriptor_uri, key_bytes, key_values};
 pub use path::{Path, json_path};
+pub use unknown::{doubtful, unknown_members};
 use walk::Walk;
 
 /// Checks a document against its resource.

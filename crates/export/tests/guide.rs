@@ -9,7 +9,7 @@ use homeroom_document::Documents;
 use homeroom_export::Format;
 use homeroom_export::views::{Dialect, apply, views};
 use homeroom_model::Resource;
-use homeroom_store::{Sql, Value};
+use homeroom_store::{Sql, StoreUrl, Value};
 use homeroom_testkit::trial;
 use serde_json::Value as Json;
 use support::{Folder, district, options, qualified, run};
@@ -154,6 +154,38 @@ fn students_with_few_contacts_are_found() {
 
     assert_eq!(found, wanted);
     assert!(!found.is_empty());
+}
+
+/// Returns the number of steps that SQLite takes for each query of the guide; none if the store is
+/// in another database.
+fn steps(students: usize) -> Option<[i32; 3]> {
+    let data = district(students);
+    let StoreUrl::Sqlite(file) = data.store.url() else { return None };
+    let kind = |resource: &Resource| Some(data.catalog.kind(resource.id));
+    let made = views(&data.catalog.model, Dialect::Sqlite, &[], &kind);
+    apply(data.store.url(), &made, &[]).unwrap();
+    let connection = rusqlite::Connection::open(file).unwrap();
+    let headings =
+        ["### How many students are enrolled", "### Who missed a tenth", "### Which students have"];
+    Some(headings.map(|heading| {
+        let mut statement = connection.prepare(query(heading)).unwrap();
+        let rows = statement.query_map([], |_| Ok(())).unwrap().count();
+        assert!(rows > 0, "{heading}");
+        statement.get_status(rusqlite::StatementStatus::VmStep)
+    }))
+}
+
+#[test]
+fn queries_grow_with_the_students_and_not_with_their_square() {
+    let Some(few) = steps(60) else {
+        println!("skipped: PostgreSQL plans by statistics, and does not count its steps");
+        return;
+    };
+    let many = steps(240).unwrap();
+
+    for (few, many) in few.into_iter().zip(many) {
+        assert!(few > 1_000 && many / few < 6, "{few} steps, with four times the students {many}");
+    }
 }
 
 #[test]

@@ -181,6 +181,7 @@ impl<'m> Builder<'m> {
             open.inside = Inside::Ignored;
             let path = self.path(None);
             self.flaw(Flaw {
+                place: None,
                 code: Code::Invalid,
                 path,
                 general: "A text is too long.",
@@ -214,6 +215,7 @@ impl<'m> Builder<'m> {
                     if year.is_none() {
                         let path = self.path(Some(&shape.name));
                         self.flaw(Flaw {
+                            place: None,
                             code: Code::Invalid,
                             path,
                             general: "A text is not a school year.",
@@ -369,6 +371,7 @@ impl<'m> Builder<'m> {
 /// Returns the flaw for two elements that give different values for the same member.
 pub(crate) fn contradiction(path: String, message: String) -> Flaw {
     Flaw {
+        place: None,
         code: Code::Invalid,
         path,
         general: "Elements contradict each other.",

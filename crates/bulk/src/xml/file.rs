@@ -153,6 +153,7 @@ impl<'a> XmlFile<'a> {
                 }
                 builder = Builder::new(self.shapes.of_record(id));
                 builder.flaw(Flaw {
+                    place: None,
                     code: Code::TooLarge,
                     path: String::new(),
                     general: "A record is too large.",

@@ -72,6 +72,7 @@ impl<'a> Keys<'a> {
             let found = self.named(&id, chain).and_then(|named| self.key_as(&named, target));
             match found {
                 Err(message) => builder.flaw(Flaw {
+                    place: None,
                     code: Code::Unresolved,
                     path,
                     general: "A ref cannot be resolved.",

@@ -53,6 +53,7 @@ impl<'a> Lookups<'a> {
             let ByLookup { place, members, target, given, path } = lookup;
             match self.key(target, given)? {
                 Err(message) => builder.flaw(Flaw {
+                    place: None,
                     code: Code::Unresolved,
                     path,
                     general: "A lookup cannot be resolved.",

@@ -7,7 +7,9 @@ use homeroom_bulk::{LoadError, LoadOptions, load};
 use serde_json::{Value, json};
 
 use crate::support::{Folder, load_all, load_with, stored, target};
-use crate::{CATEGORY, descriptors, interchange, lines, location, school, standard, student};
+use crate::{
+    CATEGORY, descriptors, enrolment, interchange, lines, location, school, standard, student,
+};
 
 #[test]
 fn a_reject_names_the_missing_target_and_later_rejects_name_it_as_their_cause() {
@@ -37,11 +39,105 @@ fn a_reject_names_the_missing_target_and_later_rejects_name_it_as_their_cause() 
         other["missing"],
         json!([{"resource": "School", "key": r#"{"schoolId":9}"#, "path": "$.schoolReference"}])
     );
-    let [first, second] = summary.causes.as_slice() else { panic!("{:#?}", summary.causes) };
-    assert_eq!((first.count, first.following), (2, 1));
+    let [first, follows, other] = summary.causes.as_slice() else { panic!("{summary:#?}") };
+    assert_eq!((first.count, first.following), (1, 1));
     assert!(first.what.contains("EducationOrganizationCategoryDescriptor#No"), "{}", first.what);
-    assert_eq!((second.count, second.following), (1, 0));
-    assert_eq!(second.examples, [r#"{"schoolId":9}"#]);
+    assert!(first.what.starts_with("School uses"), "{}", first.what);
+    assert_eq!((follows.count, follows.following, follows.follows), (1, 0, true));
+    assert_eq!(
+        follows.what,
+        "Location refers to a School that was rejected itself ($.schoolReference)."
+    );
+    assert_eq!(follows.resource.as_deref(), Some("ed-fi/locations"));
+    assert_eq!((other.count, other.following), (1, 0));
+    assert_eq!(other.examples, [r#"{"schoolId":9}"#]);
+}
+
+#[test]
+fn a_cause_tells_all_kinds_of_documents_that_are_missing() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    folder.write("studentSchoolAssociations.jsonl", lines([enrolment("1", 7)]));
+
+    let (summary, _) = load_all(&target, &[folder.path()]);
+
+    let [cause] = summary.causes.as_slice() else { panic!("{summary:#?}") };
+    assert_eq!(
+        cause.what,
+        "StudentSchoolAssociation refers to a School ($.schoolReference) and a Student \
+         ($.studentReference) that do not exist."
+    );
+    assert!(cause.hint.contains("no School and no Student at all"), "{}", cause.hint);
+}
+
+#[test]
+fn what_is_not_json_is_told_with_its_line_and_column_in_the_file() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("students.jsonl", "\n{\"studentUniqueId\": 1x}\n");
+    folder.write("schools.json", "[{},\n  {\"schoolId\": 1,\n   \"nameOf\" 2}]\n");
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    let place = |file: &str| {
+        let ends = |reject: &&Value| reject["file"].as_str().unwrap().ends_with(file);
+        let found = rejects.iter().filter(ends).find(|reject| !reject["column"].is_null()).unwrap();
+        let (line, column) = (found["line"].as_u64().unwrap(), found["column"].as_u64().unwrap());
+        let message = found["message"].as_str().unwrap();
+        assert!(message.contains(&format!("(line {line}, column {column})")), "{message}");
+        (line, column)
+    };
+    assert_eq!(place("students.jsonl"), (2, 22));
+    assert_eq!(place("schools.json"), (3, 13));
+    assert_eq!(summary.causes.iter().filter(|cause| cause.line > 1).count(), 2);
+}
+
+#[test]
+fn members_that_the_model_has_not_are_warnings() {
+    let (target, folder) = (target(), Folder::new());
+    let student = json!({"studentUniqueId": "1", "firstName": "A", "lastSurname": "B",
+        "birthDate": "2010-01-01", "lastSurnam": "C", "_etag": "1",
+        "identificationDocuments": [{"a": 1}, {"a": 2}]});
+    folder.write("students.jsonl", lines([student]));
+
+    let (summary, _) = load_all(&target, &[folder.path()]);
+
+    let told: Vec<_> =
+        summary.warnings.iter().map(|warning| (warning.what.as_str(), warning.count)).collect();
+    assert_eq!(
+        told,
+        [
+            (
+                "Student $.identificationDocuments.a: the model has no such member; it was ignored.",
+                2
+            ),
+            ("Student $.lastSurnam: the model has no such member; it was ignored.", 1),
+        ]
+    );
+}
+
+#[test]
+fn a_strict_load_rejects_what_another_ignores_or_guesses() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", interchange("Student", &student("1").replace("<Name>", "<Nam/><Name>")));
+    let guessed = json!({"studentUniqueId": "2", "firstName": "A", "lastSurname": "B",
+        "birthDate": "3/4/2010", "lastSurnam": "C"});
+    folder.write("students.jsonl", lines([guessed]));
+    let options = |strict| LoadOptions {
+        paths: vec![folder.path().to_owned()],
+        strict,
+        ..LoadOptions::default()
+    };
+
+    let (strict, rejects) = load_with(&target, options(true));
+    let (usual, _) = load_with(&target, options(false));
+
+    assert_eq!((strict.loaded, strict.rejected, strict.warnings.len()), (0, 2, 0), "{rejects:#?}");
+    let messages: String =
+        rejects.iter().map(|reject| reject["message"].as_str().unwrap()).collect();
+    for wrong in ["Nam", "$.birthDate: The date could begin", "$.lastSurnam: The model has no"] {
+        assert!(messages.contains(wrong), "{messages}");
+    }
+    assert_eq!((usual.loaded, usual.rejected, usual.warnings.len()), (2, 0, 2));
 }
 
 #[test]
@@ -110,31 +206,42 @@ fn rejected_items_of_an_array_are_written_as_an_array() {
 }
 
 #[test]
-fn rejects_are_written_beside_what_is_loaded_and_never_over_it() {
+fn rejects_go_to_a_folder_that_nothing_else_is_in() {
     let (target, folder) = (target(), Folder::new());
     let text = "{\"studentUniqueId\":\"1\"}\n";
     let input = folder.write("in/students.jsonl", text);
-    let place = folder.path().join("in");
-    let options = LoadOptions {
-        paths: vec![input.clone()],
-        rejects: Some(place.clone()),
+    let same = folder.write("in/more/students.jsonl", text);
+    let rejects = folder.path().join("rejects");
+    let into = |rejects: &Path| LoadOptions {
+        paths: vec![input.clone(), same.clone()],
+        rejects: Some(rejects.to_owned()),
         ..LoadOptions::default()
     };
+    let refused = |rejects: &Path| {
+        load(&target, &into(rejects), &mut |_| {}, &|| false).unwrap_err().to_string()
+    };
 
-    load_with(&target, options.clone());
-    load_with(&target, options);
+    load_with(&target, into(&rejects));
+    let twice = refused(&rejects);
+    let beside = refused(&folder.path().join("in"));
 
+    assert!(twice.contains("students") && twice.contains("earlier ones"), "{twice}");
+    assert!(beside.contains("new or empty") && !beside.contains("earlier"), "{beside}");
     let mut names: Vec<_> =
-        std::fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        std::fs::read_dir(&rejects).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     // A search for files skips names that begin with a dot.
     assert_eq!(names.remove(0), ".homeroom-rejects");
-    assert_eq!(names, ["students-2.jsonl", "students-3.jsonl", "students.jsonl"]);
-    for name in names {
-        assert_eq!(std::fs::read_to_string(place.join(name)).unwrap(), text);
-    }
+    assert_eq!(names, ["students-2.jsonl", "students.jsonl"]);
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&place.join("students-2.jsonl")), 0o600);
+    for name in names {
+        let path = rejects.join(name);
+        assert_eq!((std::fs::read_to_string(&path).unwrap().as_str(), mode(&path)), (text, 0o600));
+        std::fs::remove_file(path).unwrap();
+    }
+    // A folder that was emptied can be used again.
+    load_with(&target, into(&rejects));
+    assert_eq!(folder.read("rejects/students.jsonl"), text);
 }
 
 #[test]

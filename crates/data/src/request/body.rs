@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use homeroom_access::{Access, Call, Caller};
 use homeroom_document::json::{Json, JsonError};
-use homeroom_document::validate::{Document, Invalid, examine, json_path};
+use homeroom_document::validate::{Document, Invalid, doubtful, examine, json_path};
 use homeroom_document::{Catalog, unknown_descriptor};
 use homeroom_http::{Kind, Problem};
 use homeroom_model::Resource;
 use homeroom_store::Uuid;
 use tokio::sync::Semaphore;
 
-use crate::{DataApi, blocking, problem_of};
+use crate::{DataApi, blocking, problem_of, strict};
 
 /// Reads and checks the document that a request sends; `id` is that of the address.
 ///
@@ -31,15 +31,17 @@ pub(super) async fn read(
             .error("The Content-Type header is not application/json in UTF-8.")
             .hint("Send the header Content-Type: application/json, in UTF-8."));
     }
+    let is_strict = strict::is_asked(&call.headers);
     let bytes = call.read_body().await?;
     // The body may have taken long to arrive; an unauthorized client learns nothing about it.
     caller.again(access)?;
     let parsed = if bytes.len() <= SMALL_BODY {
-        parse(&api.catalog, resource, &bytes, id)?
+        parse(&api.catalog, resource, &bytes, id, is_strict)?
     } else {
-        // A long body does not occupy a worker, and at most as many are parsed as there are cores.
+        // A long body does not occupy a worker; at most two are parsed at a time.
         let (catalog, resource) = (Arc::clone(&api.catalog), resource.id);
-        let parse = move || parse(&catalog, catalog.model.resource(resource), &bytes, id);
+        let parse =
+            move || parse(&catalog, catalog.model.resource(resource), &bytes, id, is_strict);
         blocking::run(&LARGE_BODIES, parse).await??
     };
     match parsed {
@@ -73,6 +75,7 @@ fn parse(
     resource: &Resource,
     bytes: &[u8],
     id: Option<Uuid>,
+    is_strict: bool,
 ) -> Result<Result<Document, Invalid>, Problem> {
     if is_empty(bytes) {
         return Err(match id {
@@ -91,7 +94,19 @@ fn parse(
             "A document that is sent with POST must not have an id; the server gives it one.",
         ));
     }
-    Ok(examine(catalog, resource, &json))
+    let examined = examine(catalog, resource, &json);
+    if !is_strict {
+        return Ok(examined);
+    }
+    let mut doubts = doubtful(&catalog.model, resource, &json);
+    Ok(match examined {
+        Ok(document) if doubts.is_empty() => Ok(document),
+        Ok(_) => Err(Invalid { violations: doubts, descriptors: vec![] }),
+        Err(mut invalid) => {
+            invalid.violations.append(&mut doubts);
+            Err(invalid)
+        }
+    })
 }
 
 /// Refuses a body that is not JSON. The error is at the last value that had begun, unless that is

@@ -12,7 +12,7 @@ use crate::paging::{PAGE_MAX, PARTITIONS_MAX, PageToken, Paging};
 use crate::problem::of_refusal;
 use crate::reach::{reachable, within_reach};
 use crate::reading::Reading;
-use crate::{DataApi, DataState, filter, problem_of, respond};
+use crate::{DataApi, DataState, filter, problem_of, respond, strict};
 
 /// Answers with one document.
 pub async fn get(DataState { api, access }: DataState, call: Call) -> Result<Response, Problem> {
@@ -40,6 +40,10 @@ pub async fn list(DataState { api, access }: DataState, call: Call) -> Result<Re
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
     let mut reading = Reading::begin(&access, &call, may_read)?;
     let query = call.query()?;
+    let is_strict = strict::is_asked(&call.headers);
+    if is_strict {
+        strict::expect_known(resource, &query, &[])?;
+    }
     let paging = Paging::read(&query)?;
     let (page, total) = loop {
         let found = page_of(&api, resource, reading.granted(), &query, &paging).await;
@@ -57,7 +61,8 @@ pub async fn list(DataState { api, access }: DataState, call: Call) -> Result<Re
             next_query(&call.query, token, paging.limit)
         )
     });
-    Ok(respond::page(&api.catalog, &page.rows, next, link, total))
+    let answer = respond::page(&api.catalog, &page.rows, next, link, total);
+    Ok(if is_strict { strict::applied(answer) } else { answer })
 }
 
 /// Returns a page of documents within a grant, and the total count if it was requested.
@@ -123,6 +128,9 @@ pub async fn partitions(
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
     let mut reading = Reading::begin(&access, &call, may_read)?;
     let query = call.query()?;
+    if strict::is_asked(&call.headers) {
+        strict::expect_known(resource, &query, &["number"])?;
+    }
     let parts = match query.get("number").map(str::parse::<u64>) {
         None => 5,
         Some(Ok(number @ 1..=PARTITIONS_MAX)) => number,

@@ -11,7 +11,7 @@ use super::id::{id_of, no_id};
 use super::{body, precondition};
 use crate::problem::{of_plan, of_refusal};
 use crate::reach::stored;
-use crate::{DataApi, DataState, respond};
+use crate::{DataApi, DataState, respond, strict};
 
 /// Creates the document, or replaces the one that has the same identity.
 pub async fn upsert(
@@ -30,7 +30,8 @@ pub async fn upsert(
     let ran =
         caller.run(&access, &api.store, document, plan, Save::into_document, of_refusal).await;
     let ran = ran.map_err(of_plan)?;
-    Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, false))
+    let answer = respond::written(&call.base_url, resource, ran.value, ran.change_version, false);
+    Ok(as_asked(&call, answer))
 }
 
 /// Replaces the document with this id.
@@ -58,7 +59,13 @@ pub async fn replace(
     let ran =
         caller.run(&access, &api.store, document, plan, Save::into_document, of_refusal).await;
     let ran = ran.map_err(of_plan)?;
-    Ok(respond::written(&call.base_url, resource, ran.value, ran.change_version, true))
+    let answer = respond::written(&call.base_url, resource, ran.value, ran.change_version, true);
+    Ok(as_asked(&call, answer))
+}
+
+/// Says in an answer that the handling was strict, if that was asked for.
+fn as_asked(call: &Call, answer: Response) -> Response {
+    if strict::is_asked(&call.headers) { strict::applied(answer) } else { answer }
 }
 
 /// Returns the conditions that a request sets for the document with this id. A header that cannot

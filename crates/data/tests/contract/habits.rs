@@ -218,3 +218,34 @@ async fn a_new_store_holds_the_school_years_of_the_standard() {
         assert_eq!(client.ids("/ed-fi/schoolYearTypes?schoolYear=2027").await.len(), 1);
     }
 }
+
+#[tokio::test]
+async fn strict_handling_refuses_what_is_ignored_or_guessed_otherwise() {
+    const STRICT: [(&str, &str); 1] = [("prefer", "handling=strict")];
+    for client in on_each_store().await {
+        let mut document = student("1");
+        document["birthDate"] = "3/4/2015".into();
+        document["lastSurnam"] = "B".into();
+        let send = async |headers: &[(&str, &str)], document: &serde_json::Value| {
+            client.send(Method::POST, "/ed-fi/students", headers, document.to_string()).await
+        };
+
+        let refused = send(&STRICT, &document).await;
+        let accepted = send(&[], &document).await;
+        let filtered = client.send(Method::GET, "/ed-fi/students?shoeSize=4", &STRICT, "").await;
+        let mut right = client.get(&accepted.location()).await.json();
+        right.as_object_mut().unwrap().remove("id");
+        let sent_back = send(&STRICT, &right).await;
+        let query = "/ed-fi/students?studentUniqueId=1&limit=5&totalCount=true";
+        let listed = client.send(Method::GET, query, &STRICT, "").await;
+
+        let problem = refused.problem(400, "bad-request:data-validation-failed");
+        assert_eq!(crate::app::answer::violated(&problem), ["$.birthDate", "$.lastSurnam"]);
+        assert_eq!(accepted.status, 201);
+        let problem = filtered.problem(400, "bad-request:parameter-validation-failed");
+        assert!(problem["errors"][0].as_str().unwrap().contains("shoeSize"), "{problem}");
+        assert_eq!((sent_back.status, listed.status), (200, 200), "{sent_back:?}");
+        assert_eq!(sent_back.header("preference-applied"), "handling=strict");
+        assert_eq!(listed.header("preference-applied"), "handling=strict");
+    }
+}

@@ -13,7 +13,7 @@ async fn sow(app: &TestApp, lines: &[String]) -> Result<(), SeedError> {
     let sown = tokio::task::spawn_blocking(move || {
         seed(&data.catalog, &data.store, &text, ChangedAt::now())
     });
-    sown.await.unwrap()
+    sown.await.unwrap().map(drop)
 }
 
 fn line(endpoint: &str, document: &serde_json::Value) -> String {

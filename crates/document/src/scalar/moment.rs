@@ -64,6 +64,17 @@ fn split_moment(text: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// Returns whether a date, or a timestamp's date, could begin with the month or with the day:
+/// `3/4/2026`. It is read as beginning with the month.
+pub(super) fn is_ambiguous(text: &str) -> bool {
+    let mut parts = split_moment(text).0.split('/');
+    let mut number = || parts.next().filter(|part| part.len() <= 2)?.parse::<u8>().ok();
+    match (number(), number()) {
+        (Some(first), Some(second)) => first != second && first <= 12 && second <= 12,
+        _ => false,
+    }
+}
+
 /// Returns the day of the calendar that a text names; the year 0 is none.
 fn calendar_date(text: &str) -> Option<Date> {
     let is_slashed = text.contains('/');

@@ -244,7 +244,8 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the name of a parameter in a path. It has no dot, of which no client could make a variable.
+/// Returns the name of a parameter in a path. Dots become underscores, because client generators
+/// cannot put a dot into a variable's name.
 fn in_path(name: &str) -> String {
     small(name).replace('.', "_")
 }
