@@ -24,6 +24,7 @@
 //! # Ok::<(), StoreError>(())
 //! ```
 
+mod commits;
 mod condition;
 mod copies;
 mod dialect;

@@ -29,8 +29,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio_postgres::Row as SqlRow;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
+use crate::commits::Commits;
 use crate::copies::Counted;
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
@@ -60,6 +62,7 @@ struct Inner {
     queue: Queue,
     reads: Reads,
     memory: Arc<reach::Memory>,
+    commits: Arc<Commits>,
     runtime: OwnRuntime,
     is_closed: Arc<AtomicBool>,
 }
@@ -82,19 +85,35 @@ pub(crate) fn open(
     let is_closing = Arc::clone(&is_closed);
     let memory = Arc::default();
     let remembered = Arc::clone(&memory);
-    let writer = Writer::new(connector.clone(), options.strict, schema, is_closing, remembered)?;
+    let commits = Arc::<Commits>::default();
+    let counted = Arc::clone(&commits);
+    let strict = options.strict;
+    let writer = Writer::new(connector.clone(), strict, schema, is_closing, remembered, counted)?;
     let waiting = Arc::default();
     let answered = Arc::clone(&waiting);
     let queue =
         Queue::start(options.queue, waiting, move |arrivals| writer.work(&arrivals, &answered))?;
     let reads = Reads::new(connector, runtime.handle(), deadline);
-    Ok(Postgres(Arc::new(Inner { queue, reads, memory, runtime, is_closed })))
+    Ok(Postgres(Arc::new(Inner { queue, reads, memory, commits, runtime, is_closed })))
 }
 
 /// Looks for damage by comparing the tables, as far as time permits.
 pub(crate) fn check(url: &PostgresUrl, time_max: Duration) -> Result<Health, StoreError> {
     let connector = Connector::new(url, None, time_max.min(TIME_MAX), false)?;
     OwnRuntime::new()?.wait(async move { migrate::check(&connector, time_max).await })
+}
+
+/// Returns whether a database has the tables of a store, of whatever version.
+pub(crate) fn is_made(url: &PostgresUrl) -> Result<bool, StoreError> {
+    let connector = Connector::new(url, None, TIME_MAX, false)?;
+    OwnRuntime::new()?.wait(async move {
+        let connection = connector.connect(Role::List).await.map_err(told)?;
+        match schema::find_version(&connection, schema::VERSION).await {
+            Ok(found) => Ok(found.is_some()),
+            Err(fault) if fault.has_code(&SqlState::UNDEFINED_TABLE) => Ok(false),
+            Err(fault) => Err(told(fault)),
+        }
+    })
 }
 
 /// Makes a database continue above everything that may have been issued, whether or not nodes have
@@ -154,6 +173,10 @@ impl Postgres {
     }
 
     /// Returns the number of jobs that are not answered yet.
+    pub(crate) fn commits(&self) -> (u64, Duration) {
+        self.0.commits.so_far()
+    }
+
     pub(crate) fn waiting(&self) -> usize {
         self.0.queue.waiting()
     }

@@ -23,4 +23,5 @@ pub use options::{Health, Options, Restored, StoreLoad};
 pub use related::{Deletion, Deletions};
 pub use restoring::{Look, Restoring};
 pub use standard::StandardName;
+pub(crate) use url::ESCAPED;
 pub use url::{PostgresUrl, StoreUrl};

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Row as SqlRow, RowStream, Statement};
 
@@ -23,8 +23,10 @@ use crate::dialect::with_dollars;
 use crate::error::StoreError;
 use crate::postgres::error::Fault;
 use crate::postgres::strict;
-use crate::store::PostgresUrl;
+use crate::store::{ESCAPED, PostgresUrl, masked_text};
 
+/// The port of a server for which the address names none.
+const PORT: u16 = 5432;
 /// Longest wait for the network connection.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Longest time to connect, authenticate and set a session up.
@@ -46,6 +48,8 @@ pub(super) struct Connector {
     config: Config,
     /// The address without its password.
     shown: String,
+    /// Its servers, as errors name them.
+    hosts: String,
     schema: Option<String>,
     deadline: Duration,
     silence_max: Duration,
@@ -73,7 +77,7 @@ impl Connector {
         let mut config = Config::from_str(url.exposed()).map_err(|error| {
             let why = std::error::Error::source(&error).map(ToString::to_string);
             StoreError::Unusable(format!(
-                "{url} is not a valid address: {}",
+                "{url} is not a valid address: {}; in its user and password, {ESCAPED}",
                 why.unwrap_or_default()
             ))
         })?;
@@ -92,8 +96,9 @@ impl Connector {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         let schema = schema.map(str::to_owned);
+        let hosts = hosts(&config);
         let (shown, silence_max) = (url.to_string(), SILENCE_MAX);
-        Ok(Self { config, shown, schema, deadline, silence_max, is_strict })
+        Ok(Self { config, shown, hosts, schema, deadline, silence_max, is_strict })
     }
 
     /// Sets another longest silence before a connection counts as lost.
@@ -114,7 +119,8 @@ impl Connector {
     }
 
     async fn greet(&self, role: Role) -> Result<Connection, Fault> {
-        let (client, driver) = self.config.connect(NoTls).await?;
+        let connected = self.config.connect(NoTls).await;
+        let (client, driver) = connected.map_err(|error| Fault::from(error).at(&self.hosts))?;
         let task = tokio::spawn(async move {
             // Every statement that waits on the connection gets the connection's error.
             _ = driver.await;
@@ -281,6 +287,19 @@ impl Connection {
 
 /// A connection that several probes share.
 pub(super) type Shared = Arc<Connection>;
+
+/// Returns the servers of an address, such as `db.example.org:5432`.
+fn hosts(config: &Config) -> String {
+    let ports = config.get_ports();
+    let each = config.get_hosts().iter().enumerate().map(|(at, host)| match host {
+        Host::Tcp(name) => {
+            let port = ports.get(at).or(ports.first()).copied().unwrap_or(PORT);
+            format!("{name}:{port}")
+        }
+        Host::Unix(folder) => folder.display().to_string(),
+    });
+    masked_text(&each.collect::<Vec<_>>().join(", "))
+}
 
 /// Waits for all futures, polling each once in order before waiting for any. On one connection,
 /// their statements travel in one flight. Returns the results in order.

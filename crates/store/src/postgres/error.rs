@@ -31,6 +31,14 @@ impl Fault {
         Self::Lost("the server does not answer".into())
     }
 
+    /// Returns the fault with the servers at which nobody answered.
+    pub(super) fn at(self, hosts: &str) -> Self {
+        match self {
+            Self::Lost(why) => Self::Lost(format!("{hosts}: {why}")),
+            other => other,
+        }
+    }
+
     /// Returns whether the server has answered with this error code.
     pub(super) fn has_code(&self, code: &SqlState) -> bool {
         match self {

@@ -187,7 +187,7 @@ pub(super) async fn check(connector: &Connector, time_max: Duration) -> Result<H
                     health.problems.push(format!("{what} (for example {hit})"));
                 }
             }
-            // The time-out has ended the transaction, and the time is over.
+            // The time-out has ended the transaction, and no time is left.
             Err(Fault::Late) => health.left_out.push(format!("whether {what}")),
             Err(_) if is_late() => health.left_out.push(format!("whether {what}")),
             Err(fault) => return Err(told(fault)),

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 
+use crate::commits::Commits;
 use crate::copies::Counted;
 use crate::error::StoreError;
 use crate::id::Uuid;
@@ -65,6 +66,8 @@ struct WriterState {
     is_closing: Arc<AtomicBool>,
     /// Where ties lead; shared with readers.
     memory: Arc<Memory>,
+    /// The commits of this node.
+    commits: Arc<Commits>,
 }
 
 impl Writer {
@@ -74,6 +77,7 @@ impl Writer {
         schema: Option<String>,
         is_closing: Arc<AtomicBool>,
         memory: Arc<Memory>,
+        commits: Arc<Commits>,
     ) -> Result<Self, StoreError> {
         // On the writer's own thread, so that no answer waits for another thread to wake up.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -90,6 +94,7 @@ impl Writer {
             is_committing: false,
             is_closing,
             memory,
+            commits,
         };
         Ok(Self { runtime, state, schema })
     }
@@ -243,7 +248,9 @@ impl WriterState {
             connection.answered(connection.simple("COMMIT")).await?;
             return Ok(ended);
         }
+        let begun = Instant::now();
         self.commit(&last, failing).await?;
+        self.commits.note(begun.elapsed());
         Ok(ended)
     }
 

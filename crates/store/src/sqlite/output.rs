@@ -63,7 +63,7 @@ pub enum OutputError {
 }
 
 impl OutputError {
-    /// Returns whether naming another path would help, and nothing else is wrong.
+    /// Returns whether the only problem is the chosen path, so that another one would do.
     pub fn is_refusal(&self) -> bool {
         !matches!(self, Self::File { .. })
     }

@@ -14,7 +14,7 @@ use crate::sqlite::lock::{FileId, Lock};
 
 /// Name of the row that identifies the file that the store was last written to.
 const FILE: &str = "file";
-/// Name of the row with the word that is also in `FILE.lock`; every opening changes it.
+/// Name of the row with the random word that `FILE.lock` repeats; each opening changes it.
 const WORD: &str = "word";
 /// Name of the row with the time at which `FILE.lock` was changed last, by us; see
 /// [`Lock::changed_at`].
@@ -76,8 +76,8 @@ fn is_other(
     if words.is_empty() {
         return Ok(false);
     }
-    // A folder that was put back has its lock file, too, with the same word. Whatever wrote that file
-    // could not set the time of its last change.
+    // A folder restored from a copy has the same lock file with the same word, but restoring cannot
+    // set the time of the file's last change.
     let changed = value(connection, LOCK_CHANGED)?;
     let is_put_back = changed.is_some_and(|changed| lock.changed_at() != Some(changed));
     let own = value(connection, WORD)?;
@@ -102,7 +102,7 @@ pub(super) fn change_word(connection: &Connection, lock: &Lock) -> Result<(), St
     }
 }
 
-/// Puts a new word into a file that is to become the store. Returns it for the lock file.
+/// Writes a new random word to a file that is to become the store. Returns it for the lock file.
 pub(super) fn put_word(connection: &Connection) -> Result<String, StoreError> {
     let new = Uuid::new().to_string();
     put(connection, WORD, &new)?;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicI64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
+use crate::commits::Commits;
 use crate::error::StoreError;
 use crate::sqlite::file::HeldFile;
 use crate::sqlite::probe::Probes;
@@ -15,6 +16,8 @@ pub(crate) struct Shared {
     pub(crate) probes: Probes,
     /// Climbs over ties that readers remember.
     pub(crate) climbs: SharedClimbs,
+    /// The commits of this process.
+    pub(crate) commits: Commits,
     /// Number of jobs that the writer has not answered yet.
     pub(crate) waiting: Arc<AtomicUsize>,
     /// Why nothing can be written at the moment.
@@ -29,6 +32,7 @@ impl Shared {
             newest_change_version: AtomicI64::new(newest),
             probes: Probes::new(),
             climbs: SharedClimbs::default(),
+            commits: Commits::default(),
             waiting: Arc::default(),
             trouble: Mutex::new(None),
         }

@@ -185,6 +185,9 @@ impl Writer {
             };
         }
         drop((upsert, gone));
-        self.connection.execute_batch("COMMIT").map_err(of_commit)
+        let begun = Instant::now();
+        self.connection.execute_batch("COMMIT").map_err(of_commit)?;
+        self.shared.commits.note(begun.elapsed());
+        Ok(())
     }
 }

@@ -107,6 +107,18 @@ impl Store {
         Self::check_within(url, CHECK_TIME_MAX)
     }
 
+    /// Returns whether there is a store at a place; makes none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Away`] when the database cannot be reached.
+    pub fn is_at(url: &StoreUrl) -> Result<bool, StoreError> {
+        match url {
+            StoreUrl::Sqlite(path) => Ok(path.exists()),
+            StoreUrl::Postgres(url) => postgres::is_made(url),
+        }
+    }
+
     /// Does the same as [`Store::check`], as far as time permits.
     ///
     /// # Errors

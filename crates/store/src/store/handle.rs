@@ -1,6 +1,6 @@
 //! An open store, and the plans that run in it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -228,12 +228,22 @@ impl Store {
     /// Returns how busy the store is at the moment.
     pub fn load(&self) -> StoreLoad {
         match &*self.engine {
-            Engine::Sqlite(sqlite) => StoreLoad {
-                waiting: sqlite.writer.waiting(),
-                log_bytes: std::fs::metadata(sqlite.shared.file.log_file())
-                    .map_or(0, |file| file.len()),
-            },
-            Engine::Postgres(postgres) => StoreLoad { waiting: postgres.waiting(), log_bytes: 0 },
+            Engine::Sqlite(sqlite) => {
+                let bytes = |file: &Path| std::fs::metadata(file).map_or(0, |about| about.len());
+                let (commits, commit_time) = sqlite.shared.commits.so_far();
+                StoreLoad {
+                    waiting: sqlite.writer.waiting(),
+                    log_bytes: bytes(&sqlite.shared.file.log_file()),
+                    file_bytes: bytes(&sqlite.shared.file.path),
+                    commits,
+                    commit_time,
+                }
+            }
+            Engine::Postgres(postgres) => {
+                let (commits, commit_time) = postgres.commits();
+                let waiting = postgres.waiting();
+                StoreLoad { waiting, log_bytes: 0, file_bytes: 0, commits, commit_time }
+            }
         }
     }
 

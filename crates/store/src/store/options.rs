@@ -58,6 +58,12 @@ pub struct StoreLoad {
     pub waiting: usize,
     /// SQLite: size of the write-ahead log's file, in bytes.
     pub log_bytes: u64,
+    /// SQLite: size of the store's file, in bytes.
+    pub file_bytes: u64,
+    /// Number of transactions that this process has committed since it opened the store.
+    pub commits: u64,
+    /// Sum of the times that these commits took until they were durable.
+    pub commit_time: Duration,
 }
 
 /// The result of a check for damage.

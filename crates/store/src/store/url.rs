@@ -1,6 +1,6 @@
 //! The location of a store.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -26,12 +26,55 @@ impl PostgresUrl {
         &self.0
     }
 
+    /// Returns the same address with a password, unless it has one.
+    #[must_use]
+    pub fn with_password(&self, password: &str) -> Self {
+        let has_one = tokio_postgres::Config::from_str(&self.0)
+            .map_or(true, |config| config.get_password().is_some());
+        if has_one || password.is_empty() {
+            return self.clone();
+        }
+        let mut url = self.0.clone();
+        url.push(if url.contains('?') { '&' } else { '?' });
+        url.push_str("password=");
+        for byte in password.bytes() {
+            if byte.is_ascii_alphanumeric() {
+                url.push(byte.into());
+            } else {
+                _ = write!(url, "%{byte:02X}");
+            }
+        }
+        Self(url)
+    }
+
     /// Returns the address of the same database with `schema` as the schema of unqualified table
     /// names.
     pub(super) fn with_schema(&self, schema: &str) -> Self {
         let divider = if self.0.contains('?') { '&' } else { '?' };
         Self(format!("{}{divider}options=-csearch_path%3D{schema}", self.0))
     }
+}
+
+/// What has to be escaped in a user and a password.
+///
+/// Source: RFC 3986 §3.2.1 (user information), §2.1 (percent-encoding).
+pub(crate) const ESCAPED: &str = "write % as %25, @ as %40, / as %2F, : as %3A, ? as %3F and # as \
+                                  %23, or set the password in the variable PGPASSWORD";
+
+/// Returns whether the part of an address before its host contains a character that would end it,
+/// or a `%` that escapes nothing.
+fn has_bare_mark(url: &str) -> bool {
+    let Some((_, rest)) = url.split_once("://") else { return false };
+    let before_parameters = rest.split_once('?').map_or(rest, |(before, _)| before);
+    let Some((user, _)) = before_parameters.rsplit_once('@') else { return false };
+    let password = user.split_once(':').map_or("", |(_, password)| password);
+    let escapes_nothing = |at: usize| {
+        let code = user.as_bytes().get(at + 1..at + 3);
+        !code.is_some_and(|code| code.iter().all(u8::is_ascii_hexdigit))
+    };
+    user.contains(['@', '/', '#'])
+        || password.contains(':')
+        || user.match_indices('%').any(|(at, _)| escapes_nothing(at))
 }
 
 impl FromStr for StoreUrl {
@@ -42,6 +85,12 @@ impl FromStr for StoreUrl {
             return Ok(Self::Sqlite(path.into()));
         }
         if ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
+            if has_bare_mark(text) {
+                return Err(StoreError::Unusable(format!(
+                    "the user or the password in the URL contains a character that has to be \
+                     escaped; {ESCAPED}"
+                )));
+            }
             return Ok(Self::Postgres(PostgresUrl(text.to_owned())));
         }
         // Even an invalid URL may contain a password, so it is not shown.
@@ -97,6 +146,40 @@ mod tests {
 
             assert_eq!(url.to_string(), shown);
             assert_eq!(format!("{url:?}"), shown);
+        }
+    }
+
+    #[test]
+    fn what_must_be_escaped_in_a_password_is_told() {
+        for password in ["p@ss", "p/ss", "p#ss", "p:ss", "p%ss", "100%"] {
+            let url = format!("postgres://me:{password}@db/ods");
+            let refused = url.parse::<StoreUrl>().unwrap_err().to_string();
+
+            assert!(refused.contains("%40") && refused.contains("PGPASSWORD"), "{refused}");
+            assert!(!refused.contains(password), "{refused}");
+        }
+        for right in ["postgres://me:p%40ss@db/ods", "postgres://db/ods?user=me", "postgres:///ods"]
+        {
+            assert!(right.parse::<StoreUrl>().is_ok(), "{right}");
+        }
+    }
+
+    #[test]
+    fn a_url_without_a_password_is_given_one_and_does_not_show_it() {
+        for (given, shown) in [
+            ("postgres://me@db/ods", "postgres://me@db/ods?password=***"),
+            ("postgres://me@db/ods?port=1", "postgres://me@db/ods?port=1&password=***"),
+            ("postgres://me:own@db/ods", "postgres://me:***@db/ods"),
+            ("postgres://me@db/ods?password=own", "postgres://me@db/ods?password=***"),
+        ] {
+            let StoreUrl::Postgres(url) = given.parse().unwrap() else { panic!("{given}") };
+
+            let with = url.with_password("p@ss w%rd");
+
+            let config = tokio_postgres::Config::from_str(with.exposed()).unwrap();
+            let wanted: &[u8] = if given.contains("own") { b"own" } else { b"p@ss w%rd" };
+            assert_eq!(config.get_password(), Some(wanted), "{given}");
+            assert_eq!(with.to_string(), shown);
         }
     }
 

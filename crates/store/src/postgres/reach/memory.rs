@@ -113,7 +113,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Returns how far this node has seen the store count, if the database has gone back since.
+    /// Returns the highest version that this node has seen, if the database has gone back since.
     pub(in crate::postgres) fn behind(&self) -> Option<i64> {
         self.is_behind.load(Ordering::Acquire).then(|| self.counted.load(Ordering::Acquire))
     }

@@ -27,9 +27,9 @@ pub(in crate::postgres) const BUMP: &str = "INSERT INTO tie_version (label, vers
      SELECT l, CAST(?2 AS bigint) FROM unnest(CAST(?1 AS integer[])) l \
      ON CONFLICT (label) DO UPDATE SET version = excluded.version";
 
-/// Returns each starting item with every number that it leads to over a label, to any depth. Every
-/// number comes once, so circles end. A subquery with an `OFFSET` is planned separately, and so by
-/// its index.
+/// Returns each starting item with every number that it leads to over a label, to any depth, each
+/// number once, so that cycles end. `OFFSET 0` makes PostgreSQL plan the subquery separately, which
+/// makes it use the index.
 pub(super) const CLIMBS: &str = "WITH RECURSIVE hop (start, number) AS ( \
        SELECT s.x, t.holder FROM unnest(CAST(?1 AS bigint[])) s (x) \
        CROSS JOIN LATERAL (SELECT holder FROM tie WHERE label = (CAST(?2 AS integer[]))[1] \

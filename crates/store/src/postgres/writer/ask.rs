@@ -233,7 +233,7 @@ impl Found {
                 Answer::Passed(known.unwrap_or(unknown))
             }
             Ask::AccessVersion => {
-                // Without the row nobody is recognized: no version equals this one.
+                // If the row is missing, this version equals no other, so nobody is recognized.
                 Answer::AccessVersion(self.access.unwrap_or(i64::MIN))
             }
             Ask::Sql(_) => self.sql.pop_front().unwrap_or(Answer::Rows(vec![])),
