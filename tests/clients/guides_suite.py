@@ -1,20 +1,30 @@
-"""The guides: their `sh` blocks are run in order, in one shell, and must give the `text` blocks.
+"""The guides: each page's `sh` blocks are run in order, in one shell, and must give the `text` blocks.
 
-`…` in a `text` block stands for anything. Blocks of another kind are for the reader only.
+A page is run as an ordinary user, in an empty folder, with the binary on the path and nothing else: what
+it needs, it defines and starts itself. `…` in a `text` block stands for anything. A block without a `text`
+block must succeed. Blocks of another kind are for the reader only.
 """
 
+import contextlib
+import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 
-import server
 from checks import Checks
 
 GUIDES = pathlib.Path(__file__).parents[2] / "docs" / "guides"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-MARK = "--- end of block ---"
+MARK = "--- end of block: "
+# The user `nobody` of Debian, as which the superuser runs the pages.
+NOBODY = 65534
+PAGE_SECONDS = 600
+# What a page has started runs until its shell is closed.
+STOP = "kill $(jobs -p) 2> /dev/null; wait\n"
 
 
 def main(binary):
@@ -22,22 +32,32 @@ def main(binary):
     if shutil.which("curl") is None:
         print("skipped: guides: curl is not installed")
         check.end()
-    with server.demo(binary) as demo:
+    with tempfile.TemporaryDirectory(prefix="homeroom-guides-") as folder:
+        os.chmod(folder, 0o755)
+        programs = pathlib.Path(folder) / "bin"
+        programs.mkdir()
+        # The folder in which it was built may be closed to others.
+        shutil.copy(binary, programs / "homeroom")
         for path in sorted(GUIDES.glob("*.md")):
-            guide(check, path, demo, binary)
+            guide(check, path, programs)
     check.end()
 
 
-def guide(check, path, demo, binary):
+def guide(check, path, programs):
     with_answers = steps(path.read_text())
-    outputs = run([command for command, _ in with_answers], demo, binary)
+    if not with_answers:
+        return
+    outputs = run([command for command, _ in with_answers], programs)
     for number, (command, answer) in enumerate(with_answers):
         @check(f"guide {path.stem}, step {number + 1}")
         def _():
             assert number < len(outputs), "the shell ended before"
-            found = outputs[number].strip()
-            wanted = f"after\n{command}\nfound:\n{found}\nwanted:\n{answer}"
-            assert pattern(answer).fullmatch(found), wanted
+            found, code = outputs[number]
+            about = f"after\n{command}\nfound:\n{found}\nwith code {code}; wanted:\n{answer}"
+            if answer is None:
+                assert code == "0", about
+            else:
+                assert pattern(answer).fullmatch(found), about
 
 
 def steps(text):
@@ -45,7 +65,7 @@ def steps(text):
     found = []
     for kind, inside in BLOCK.findall(text):
         if kind == "sh":
-            found.append([inside, "…"])
+            found.append([inside, None])
         elif kind == "text" and found:
             found[-1][1] = inside.strip()
     return found
@@ -55,28 +75,32 @@ def pattern(answer):
     return re.compile(".*?".join(re.escape(part) for part in answer.split("…")), re.DOTALL)
 
 
-def run(commands, demo, binary):
-    """What each command printed, complaints included, carriage returns left out."""
-    script = "exec 2>&1\n" + "".join(f"{command}\nprintf '%s\\n' '{MARK}'\n" for command in commands)
-    folder = pathlib.Path(binary).resolve().parent
-    ran = subprocess.run(
-        ["bash", "-u"],
-        input=script,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={
-            "PATH": f"{folder}:/usr/local/bin:/usr/bin:/bin",
-            "HOME": demo["folder"],
-            "URL": demo["url"],
-            "KEY": demo["key"],
-            "SECRET": demo["secret"],
-            "DATA": demo["data"],
-            "TMP": demo["folder"],
-        },
-        cwd=demo["folder"],
-    )
-    return ran.stdout.replace("\r", "").split(MARK + "\n")[:-1]
+def run(commands, programs):
+    """What each command printed, complaints included, carriage returns left out, and its exit code."""
+    blocks = (f"{command}\nprintf '%s\\n' \"{MARK}$?\"\n" for command in commands)
+    with tempfile.TemporaryDirectory(prefix="homeroom-guide-") as folder:
+        ordinary = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
+        if ordinary:
+            os.chown(folder, NOBODY, NOBODY)
+        shell = subprocess.Popen(
+            ["bash", "-u"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={"PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin", "HOME": folder},
+            cwd=folder,
+            start_new_session=True,
+            **ordinary,
+        )
+        try:
+            script = "exec 2>&1\n" + "".join(blocks) + STOP
+            printed, _ = shell.communicate(script, timeout=PAGE_SECONDS)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGTERM)
+            shell.wait()
+    parts = re.split(re.escape(MARK) + r"(\d+)\n", printed.replace("\r", ""))
+    return [(found.strip(), code) for found, code in zip(parts[0::2], parts[1::2])]
 
 
 if __name__ == "__main__":

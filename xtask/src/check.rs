@@ -2,6 +2,7 @@
 
 mod circles;
 mod dependencies;
+mod deploy;
 mod laws;
 mod licences;
 mod links;
@@ -41,6 +42,11 @@ const STEPS: &[Step] = &[
     Step { name: "names", wants: "no branch names a resource", run: laws::check_names },
     Step { name: "purity", wants: "what is pure does no I/O", run: laws::check_purity },
     Step { name: "leftovers", wants: "nothing unfinished is left", run: laws::check_leftovers },
+    Step {
+        name: "deploy",
+        wants: "the files under deploy are what systemd, nginx and container builds take",
+        run: deploy::check,
+    },
     Step {
         name: "links",
         wants: "every link between the pages leads to a file or a heading",

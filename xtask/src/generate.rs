@@ -1,6 +1,7 @@
 //! `cargo xtask gen`: writes the pages that are generated from the code they describe.
 
 mod problems;
+mod settings;
 
 use std::path::PathBuf;
 
@@ -14,7 +15,11 @@ struct Page {
 
 /// Returns every generated page.
 fn pages() -> Vec<Page> {
-    vec![Page { path: root().join("docs/reference/problems.md"), text: problems::page() }]
+    let reference = root().join("docs/reference");
+    vec![
+        Page { path: reference.join("problems.md"), text: problems::page() },
+        Page { path: reference.join("settings.md"), text: settings::page() },
+    ]
 }
 
 /// Writes the pages.

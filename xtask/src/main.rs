@@ -4,6 +4,7 @@
 mod adversary;
 mod bench;
 mod check;
+mod dist;
 mod fuzz;
 mod generate;
 mod house;
@@ -45,6 +46,12 @@ const TASKS: &[Task] = &[
         arguments: "",
         does: "writes the generated pages under docs/reference",
         run: generate::run,
+    },
+    Task {
+        name: "dist",
+        arguments: "[--binary FILE]",
+        does: "writes target/dist: the program without symbols, manual, completions, checksums",
+        run: dist::run,
     },
     Task {
         name: "fuzz",

@@ -258,7 +258,7 @@ impl FailedAttempt {
         Self { error, was_sent: false }
     }
 
-    /// Returns the phase in which a request failed that got no connection.
+    /// Returns the error of a request that failed before it got a connection.
     fn before_sending(error: legacy::Error, tried: &Tried) -> Self {
         let tried = tried.clone();
         let reason = find::<NotConnected>(&error).cloned();
@@ -275,11 +275,10 @@ impl FailedAttempt {
         })
     }
 
-    /// Returns the phase in which a request failed that had a connection, and whether any of it was
-    /// sent.
+    /// Returns the error of a request that failed on a connection, and whether any of it was sent.
     fn of(error: legacy::Error, progress: &Progress, tried: &Tried) -> Self {
         if find::<NotConnected>(&error).is_some() {
-            // The connection was of no use any more, and there was no other one.
+            // The pooled connection was unusable and no other could be opened.
             return Self::before_sending(error, tried);
         }
         let tried = tried.clone();

@@ -18,7 +18,7 @@ use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{Route, Timestamp};
 use homeroom_store::{ChangedAt, Options, Snapshot, SnapshotOptions, Store, StoreUrl};
 
-use crate::config::Config;
+use crate::config::{Config, Part, ServerConfig};
 use crate::exit::Failure;
 use crate::probes;
 use crate::standard::{self, Standard};
@@ -38,8 +38,30 @@ pub struct App {
     pub standard: Arc<Standard>,
     /// The composites that are served.
     pub composites: Arc<Composites>,
+    /// What the store was filled with when it was made just now, such as
+    /// `59 ed-fi/schoolYearTypes`; empty for a store that existed.
+    pub seeded: String,
     /// Whether requests are wanted; false while starting and draining.
     pub ready: Arc<probes::Readiness>,
+}
+
+/// The standard and the composites that the configuration names.
+pub struct Configured {
+    standard: Standard,
+    composites: Arc<Composites>,
+}
+
+impl Configured {
+    /// Reads their files; opens and makes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong in which file.
+    pub fn read(config: &Config) -> Result<Self, Failure> {
+        let standard = Standard::read(&config.standard)?;
+        let composites = Arc::new(standard::composites(&config.standard, &standard.model)?);
+        Ok(Self { standard, composites })
+    }
 }
 
 impl App {
@@ -49,8 +71,18 @@ impl App {
     ///
     /// Says what is wrong with the store, the model or the seed, and what to do.
     pub async fn open(config: &Config) -> Result<Self, Failure> {
-        let standard = Standard::read(&config.standard)?;
-        let composites = Arc::new(standard::composites(&config.standard, &standard.model)?);
+        Self::open_as(config, Configured::read(config)?).await
+    }
+
+    /// Does the same as [`App::open`] with a standard that has been read already.
+    ///
+    /// # Errors
+    ///
+    /// As for [`App::open`].
+    pub async fn open_as(
+        config: &Config,
+        Configured { standard, composites }: Configured,
+    ) -> Result<Self, Failure> {
         let store = open_store(config)?;
         let mut app = Self::on_store(store, &standard).await?;
         app.composites = composites;
@@ -70,14 +102,18 @@ impl App {
             .map_err(|e| Failure::because("binding the model to the store", e))?;
         let data = DataApi::new(Arc::new(catalog), store.clone());
         let newest = store.newest_change_version().await;
+        let mut seeded = String::new();
         if newest.map_err(|e| Failure::because("opening the store", e))? == 0 {
             let (data, seed) = (data.clone(), standard.seed);
-            tokio::task::spawn_blocking(move || {
+            let counts = tokio::task::spawn_blocking(move || {
                 homeroom_document::seed(&data.catalog, &data.store, seed, ChangedAt(now.0))
             })
             .await
             .map_err(|e| Failure::because("seeding the store", e))?
             .map_err(|e| Failure::because("seeding the store", e))?;
+            let counts = counts.iter().map(|(resource, count)| format!("{count} {resource}"));
+            seeded = counts.collect::<Vec<_>>().join(", ");
+            tracing::info!(holds = seeded, "made a new store");
         }
         let access = Access::open(store, Arc::clone(&standard.model), AccessConfig::default(), now)
             .await
@@ -93,6 +129,7 @@ impl App {
             store_gauges,
             standard,
             composites: Arc::default(),
+            seeded,
             ready,
         })
     }
@@ -116,6 +153,7 @@ impl App {
     /// `credentials` to requests from this machine.
     pub fn routes(
         &self,
+        config: &ServerConfig,
         credentials: Option<Credentials>,
         listening: SocketAddr,
     ) -> Vec<Route<ApiClient>> {
@@ -132,12 +170,16 @@ impl App {
         let metadata = Metadata::new(model)
             .with_composites(Arc::clone(&self.composites))
             .with_browser_page(page);
-        let mut routes = metadata::routes(&metadata);
-        routes.extend(homeroom_access::routes(&self.access));
-        routes.extend(homeroom_admin::routes(&self.access));
-        routes.extend(homeroom_data::routes(&self.data, &self.access));
-        routes.extend(composites::routes(&self.data, &self.access, &self.composites));
+        let mut routes = homeroom_access::routes(&self.access);
         routes.extend(probes::routes(&self.ready));
+        if config.serves(Part::Admin) {
+            routes.extend(homeroom_admin::routes(&self.access));
+        }
+        if config.serves(Part::Data) {
+            routes.extend(metadata::routes(&metadata));
+            routes.extend(homeroom_data::routes(&self.data, &self.access));
+            routes.extend(composites::routes(&self.data, &self.access, &self.composites));
+        }
         routes
     }
 
@@ -148,12 +190,13 @@ impl App {
     /// If two routes contradict each other.
     pub fn front_door(
         &self,
+        config: &ServerConfig,
         limits: Limits,
         credentials: Option<Credentials>,
         listening: SocketAddr,
     ) -> Result<FrontDoor, Failure> {
         let (access, metrics) = (Arc::clone(&self.access), Arc::clone(&self.metrics));
-        FrontDoor::new(self.routes(credentials, listening), access, metrics, limits)
+        FrontDoor::new(self.routes(config, credentials, listening), access, metrics, limits)
             .map_err(|e| Failure::because("building the front door", e))
     }
 }
@@ -188,6 +231,28 @@ pub fn open_store(config: &Config) -> Result<Store, Failure> {
     Store::open(&options).map_err(|e| Failure::because("opening the store", e))
 }
 
+/// Refuses a place at which there is no store, for commands that must not make one.
+///
+/// # Errors
+///
+/// Names the place, and says what to do.
+pub fn refuse_absent(config: &Config) -> Result<(), Failure> {
+    let place = config.store.place();
+    match (Store::is_at(&place), &place) {
+        (Ok(true), _) => Ok(()),
+        (Ok(false), StoreUrl::Sqlite(file)) => Err(Failure::Failed(format!(
+            "there is no store at {}; choose another folder with --data-dir, or create a store with \
+             homeroom serve or homeroom load",
+            file.display()
+        ))),
+        (Ok(false), StoreUrl::Postgres(url)) => Err(Failure::Failed(format!(
+            "there is no store in {url}; choose another database with --store, or create a store \
+             with homeroom serve or homeroom load"
+        ))),
+        (Err(error), _) => Err(Failure::because("looking for the store", error)),
+    }
+}
+
 /// Returns a snapshot of the configured store, whether or not a server has it open.
 ///
 /// # Errors
@@ -205,13 +270,8 @@ pub fn snapshot(config: &Config) -> Result<Snapshot, Failure> {
 pub fn snapshot_within(config: &Config, time_max: Duration) -> Result<Snapshot, Failure> {
     let options = SnapshotOptions { time_max, ..SnapshotOptions::default() };
     let place = config.store.place();
-    if let StoreUrl::Sqlite(file) = &place
-        && !file.exists()
-    {
-        return Err(Failure::Failed(format!(
-            "there is no store at {}; choose another folder with --data-dir",
-            file.display()
-        )));
+    if let StoreUrl::Sqlite(_) = &place {
+        refuse_absent(config)?;
     }
     Snapshot::open(&place, &options).map_err(|e| Failure::because("reading the store", e))
 }

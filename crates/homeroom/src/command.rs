@@ -14,6 +14,7 @@ pub mod model;
 pub mod operations;
 pub mod restore;
 pub mod serve;
+pub mod shell;
 pub mod strategies;
 pub mod terminal;
 pub mod views;

@@ -1,6 +1,7 @@
 //! Configuration: defaults, then `homeroom.toml`, then `HOMEROOM_SECTION__KEY`, then flags.
 //!
 //! Only this module reads these sources, once, into types; the origin of each value is known.
+//! `PGPASSWORD` is the password of a database whose URL has none.
 
 mod check;
 mod duration;
@@ -14,7 +15,12 @@ use std::path::{Path, PathBuf};
 pub use duration::HumanDuration;
 pub use layers::{ConfigError, Layers, Origin};
 pub use place::StorePlace;
-pub use sections::{Config, DEFAULT_VERSION, LogConfig, LogFormat, StandardConfig};
+pub use sections::{
+    Config, DEFAULT_VERSION, LogConfig, LogFormat, Part, RequestLog, ServerConfig, StandardConfig,
+};
+
+/// The environment variable with the password of a database whose URL has none, as in libpq.
+const PASSWORD: &str = "PGPASSWORD";
 
 /// The part of the configuration that the command line sets; it overrides all other sources.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -72,6 +78,10 @@ impl ConfigArgs {
         }
         let config = layers.resolve()?;
         layers.add_url_file(&config)?;
-        Ok((layers.resolve()?, layers))
+        let mut config = layers.resolve()?;
+        if let (Some(place), Ok(password)) = (&mut config.store.url, std::env::var(PASSWORD)) {
+            place.add_password(&password);
+        }
+        Ok((config, layers))
     }
 }

@@ -157,7 +157,7 @@ fn owner_of_store(config: &Config) -> Option<u32> {
 }
 
 /// Sends a request to the server that has the store open; without one, opens the store and does the
-/// request here.
+/// request here. Only a request that adds something makes a store that is not there.
 ///
 /// # Errors
 ///
@@ -176,6 +176,9 @@ pub fn request(
         .enable_all()
         .build()
         .map_err(|e| Failure::because("starting the runtime", e))?;
+    if !request.may_make_store() {
+        crate::app::refuse_absent(config)?;
+    }
     let app = runtime.block_on(App::open(config))?;
     perform(&app, runtime.handle(), request, progress, &|| false)
 }

@@ -34,6 +34,9 @@ pub enum Failure {
     /// The command was told to stop before it had finished.
     #[error("{0}")]
     Interrupted(String),
+    /// The log already says why; the process ends with this code.
+    #[error("the log says why")]
+    Told(u8),
 }
 
 impl Failure {
@@ -48,7 +51,13 @@ impl Failure {
             Self::Usage(_) => 2,
             Self::Unreachable(_) => 5,
             Self::Interrupted(_) => 130,
+            Self::Told(code) => *code,
         }
+    }
+
+    /// Returns the failure without its message, for one that was logged.
+    pub fn told(&self) -> Self {
+        Self::Told(self.code())
     }
 }
 
@@ -69,6 +78,7 @@ pub(crate) use say;
 pub fn report(done: Result<Exit, Failure>) -> ExitCode {
     match done {
         Ok(exit) => ExitCode::from(exit as u8),
+        Err(Failure::Told(code)) => ExitCode::from(code),
         Err(failure) => {
             eprintln!("homeroom: {}", masked_text(&failure.to_string()));
             ExitCode::from(failure.code())
@@ -96,7 +106,7 @@ impl From<LoadError> for Failure {
             | LoadError::Nothing
             | LoadError::UnknownResource(_)
             | LoadError::Refused(_)
-            | LoadError::Foreign { .. }
+            | LoadError::RejectsNotEmpty { .. }
             | LoadError::RejectsInUse(_)
             | LoadError::OutputIsSource(_) => Self::Usage(error.to_string()),
             LoadError::Output { .. }

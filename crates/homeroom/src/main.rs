@@ -5,17 +5,19 @@ mod command;
 mod config;
 mod control;
 mod exit;
+mod exposition;
 mod health;
 mod logging;
 mod output;
 mod probes;
+mod process;
 mod serve;
 mod standard;
 mod version;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Faster than the system's allocator on many small documents at once.
 #[global_allocator]
@@ -51,6 +53,8 @@ enum Command {
     Restore(command::restore::RestoreArgs),
     Doctor(command::operations::DoctorArgs),
     Config(command::config::ConfigCommandArgs),
+    Completion(command::shell::CompletionArgs),
+    Man(command::shell::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -75,6 +79,8 @@ fn main() -> ExitCode {
         Command::Restore(args) => command::restore::run(args),
         Command::Doctor(args) => command::operations::doctor(args),
         Command::Config(args) => command::config::run(args),
+        Command::Completion(args) => Ok(command::shell::completion(&args, Cli::command())),
+        Command::Man(args) => command::shell::man(&args, Cli::command()),
     };
     exit::report(done)
 }

@@ -49,6 +49,12 @@ pub const JUNIT: OutputKind = OutputKind {
     },
 };
 
+/// A page of the manual.
+pub const MANUAL: OutputKind = OutputKind {
+    name: "a page of Homeroom's manual",
+    is_ours: |head| has(head, ".ie \\n(.g .ds Aq", &[".TH homeroom"]),
+};
+
 /// A model file.
 pub const MODEL: OutputKind =
     OutputKind { name: "a model file", is_ours: |head| has(head, "standard ", &[]) };

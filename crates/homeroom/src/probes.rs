@@ -1,13 +1,20 @@
 //! Probes and metrics. Liveness never touches the store; readiness fails as soon as the server
 //! begins to stop, and while the disk accepts no writes.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use homeroom_gateway::{Gauge, Metrics};
-use homeroom_http::{Guard, Handler, Problem, Response, Route, handler, json_response};
+use homeroom_http::{Call, Guard, Handler, Problem, Response, Route, handler, json_response};
 use homeroom_store::Store;
 use http::{HeaderValue, Method, StatusCode, header};
+
+use crate::exposition::Form;
+use crate::process::{Process, Space};
+
+/// The end of a text of OpenMetrics.
+const END: &str = "# EOF\n";
 
 /// Whether requests are accepted.
 #[derive(Debug)]
@@ -66,7 +73,7 @@ impl Readiness {
 }
 
 fn public<C>(template: &'static str, handler: Handler<C>) -> Route<C> {
-    Route { method: Method::GET, template, guard: Guard::Public, body_limit: 0, handler }
+    Route::new(Method::GET, template, Guard::Public, handler)
 }
 
 /// Returns `/livez`, `/readyz`, `/startupz`, `/version`, and `/health` as Ed-Fi's servers answer
@@ -98,21 +105,37 @@ pub fn routes<C: Send + Sync + 'static>(readiness: &Arc<Readiness>) -> Vec<Route
     ]
 }
 
-/// Returns `/metrics`, for the admin listener only.
+/// Returns `/metrics`, for the admin listener only: in the form of OpenMetrics if the scraper accepts
+/// that, otherwise in the older form of Prometheus.
 pub fn metrics_route<C: Send + Sync + 'static>(
     metrics: &Arc<Metrics>,
     store: &Arc<StoreGauges>,
 ) -> Route<C> {
     let state = (Arc::clone(metrics), Arc::clone(store));
-    let answer =
-        handler(&state, |(metrics, store): (Arc<Metrics>, Arc<StoreGauges>), _| async move {
+    let answer = handler(
+        &state,
+        |(metrics, store): (Arc<Metrics>, Arc<StoreGauges>), call: Call<C>| async move {
+            let form = Form::accepted(&call.headers);
             store.read().await;
-            let mut response = json_response(StatusCode::OK, metrics.text());
-            let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+            let text = with_own_figures(metrics.text(), &store);
+            let mut response = json_response(StatusCode::OK, form.of(text));
+            let media = HeaderValue::from_static(form.media_type());
+            response.headers_mut().insert(header::CONTENT_TYPE, media);
             Ok::<_, Problem>(response)
-        });
+        },
+    );
     public("/metrics", answer)
+}
+
+/// Adds the figures of the process, and those of the store that are not whole numbers, before the
+/// end of a text of metrics.
+fn with_own_figures(mut text: String, store: &StoreGauges) -> String {
+    text.truncate(text.strip_suffix(END).map_or(text.len(), str::len));
+    store.write_commits(&mut text);
+    if let Some(process) = Process::read() {
+        process.write(&mut text);
+    }
+    text + END
 }
 
 fn state(is_so: bool, name: &str) -> Response {
@@ -128,8 +151,11 @@ fn version() -> Response {
 /// The gauges of a store, read when the metrics are requested.
 pub struct StoreGauges {
     store: Store,
+    up: Gauge,
     waiting: Gauge,
+    bytes: Gauge,
     log_bytes: Gauge,
+    free_bytes: Gauge,
     change_version: Gauge,
 }
 
@@ -138,8 +164,20 @@ impl StoreGauges {
     pub fn new(metrics: &mut Metrics, store: Store) -> Self {
         Self {
             waiting: metrics.gauge("homeroom_store_writes_waiting", "Writes not answered yet"),
+            up: metrics.gauge(
+                "homeroom_store_up",
+                "Whether the store can be read and written: 1, or 0 while its disk or database fails",
+            ),
+            bytes: metrics.gauge(
+                "homeroom_store_bytes",
+                "Size of the store's file; 0 where the store is a database",
+            ),
             log_bytes: metrics
                 .gauge("homeroom_store_log_bytes", "Size of the write-ahead log's file"),
+            free_bytes: metrics.gauge(
+                "homeroom_store_free_bytes",
+                "Free space on the disk of the store's file; 0 where the store is a database",
+            ),
             change_version: metrics
                 .gauge("homeroom_store_change_version", "Newest change version that is durable"),
             store,
@@ -149,11 +187,31 @@ impl StoreGauges {
     /// Updates the gauges from the store's current state.
     pub async fn read(&self) {
         let load = self.store.load();
+        let figure = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
         self.waiting.set(i64::try_from(load.waiting).unwrap_or(i64::MAX));
-        self.log_bytes.set(i64::try_from(load.log_bytes).unwrap_or(i64::MAX));
+        self.bytes.set(figure(load.file_bytes));
+        self.log_bytes.set(figure(load.log_bytes));
+        let space = self.store.file().and_then(|(file, _)| Space::at(&file));
+        self.free_bytes.set(figure(space.map_or(0, |space| space.free)));
         // If the store cannot be read, the gauge keeps its last value.
-        if let Ok(newest) = self.store.newest_change_version().await {
+        let newest = self.store.newest_change_version().await;
+        self.up.set(i64::from(newest.is_ok() && self.store.trouble().is_none()));
+        if let Ok(newest) = newest {
             self.change_version.set(newest);
         }
+    }
+
+    /// Adds the number of commits and the time that they took.
+    fn write_commits(&self, out: &mut String) {
+        let load = self.store.load();
+        let (count, time) = (load.commits, load.commit_time.as_secs_f64());
+        _ = write!(
+            out,
+            "# HELP homeroom_store_commits Transactions that this process has committed.\n\
+             # TYPE homeroom_store_commits counter\nhomeroom_store_commits_total {count}\n\
+             # HELP homeroom_store_sync_seconds Time that these commits took until they were \
+             durable.\n# TYPE homeroom_store_sync_seconds counter\n\
+             homeroom_store_sync_seconds_total {time}\n"
+        );
     }
 }

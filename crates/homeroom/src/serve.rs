@@ -1,19 +1,24 @@
 //! Serving: listeners, the control socket, signals, the drain.
 
+use std::fs::OpenOptions;
 use std::future::Future;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::Access;
 use homeroom_data::metadata::Credentials;
-use homeroom_gateway::{FrontDoor, Limits, Listener, Times};
+use homeroom_gateway::{
+    AccessLog, FrontDoor, Identity, Limits, Listener, LoggedRequests, Rate, Times, Tls,
+};
+use homeroom_http::Cors;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;
 
 use crate::app::App;
-use crate::config::Config;
+use crate::config::{Config, LogConfig, RequestLog, ServerConfig};
 use crate::control;
 use crate::exit::Failure;
 use crate::probes;
@@ -24,8 +29,7 @@ const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 /// The time between two checks for changed keys and claim sets.
 const FOLLOW: Duration = Duration::from_millis(500);
 
-/// The most connections of the API and of the admin listener, if the system allows enough files.
-const CONNECTIONS_MAX: u64 = 16_384;
+/// The most connections of the admin listener.
 const ADMIN_CONNECTIONS_MAX: u64 = 256;
 /// Open files that are reserved for the store, logs and control sockets: a fixed number, and some
 /// for each core; at most half of all.
@@ -43,15 +47,42 @@ fn raise_open_files() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Returns the most connections of the API and of the admin listener, so that the store can open
-/// files whatever clients do.
-fn connections(files: u64, cores: u64) -> (usize, usize) {
+/// Returns the most connections of the API, at most `wanted`, and of the admin listener, so that the
+/// store can open files whatever clients do.
+fn connections(files: u64, cores: u64, wanted: u32) -> (usize, usize) {
     let kept = (FILES_KEPT + FILES_KEPT_FOR_CORE * cores).min(files / 2);
     let rest = files.saturating_sub(kept);
     let admin = (rest / 8).clamp(1, ADMIN_CONNECTIONS_MAX);
-    let api = rest.saturating_sub(admin).clamp(1, CONNECTIONS_MAX);
+    let api = rest.saturating_sub(admin).clamp(1, wanted.into());
     let count = |files| usize::try_from(files).unwrap_or(usize::MAX);
     (count(api), count(admin))
+}
+
+/// The addresses of a server, bound before anything is made, so that a server that cannot have them
+/// leaves nothing behind. Connections wait until the server serves.
+pub struct Listeners {
+    main: Listener,
+    admin: Listener,
+}
+
+impl Listeners {
+    /// Binds all addresses, within a Tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Which address, or path of the control socket, cannot be had, and what to do.
+    pub fn bind(config: &Config) -> Result<Self, Failure> {
+        if let Some(path) = config.store.control_socket() {
+            control::Socket::expect_possible(&path)?;
+        }
+        let tls = tls(&config.server)?;
+        let mut main = bind(config.server.listen, "server.listen")?;
+        if let Some(tls) = tls {
+            main = main.with_tls(tls);
+        }
+        let admin = bind(config.server.admin_listen, "server.admin_listen")?;
+        Ok(Self { main, admin })
+    }
 }
 
 /// A bound server that does not serve yet.
@@ -66,19 +97,22 @@ pub struct Server {
 }
 
 impl Server {
-    /// Builds the front doors, binds all addresses and the control socket, within a Tokio runtime.
-    /// `credentials` are shown on the page at `/`.
+    /// Builds the front doors and binds the control socket, within a Tokio runtime. `credentials` are
+    /// shown on the page at `/`.
     ///
     /// # Errors
     ///
-    /// Which address cannot be had, and what to do; routes that contradict each other.
-    pub fn bind(
+    /// Why there can be no control socket; routes that contradict each other.
+    pub fn new(
+        Listeners { main, admin }: Listeners,
         app: App,
         config: &Config,
         credentials: Option<Credentials>,
     ) -> Result<Self, Failure> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let (connections, admin_connections) = connections(raise_open_files(), cores as u64);
+        let wanted = config.server.connections_max;
+        let (connections, admin_connections) =
+            connections(raise_open_files(), cores as u64, wanted);
         let limits = Limits {
             connections,
             in_flight: config.server.in_flight_max,
@@ -86,8 +120,16 @@ impl Server {
             trust_forwarded: config.server.trust_forwarded,
             ..Limits::default()
         };
-        let main = bind(config.server.listen, "server.listen")?;
-        let door = Arc::new(app.front_door(limits, credentials, main.address())?);
+        let pages = Cors { origins: config.server.cors_origins.clone(), ..Cors::default() };
+        let mut door =
+            app.front_door(&config.server, limits, credentials, main.address())?.with_cors(pages);
+        if let Some(per_second) = config.server.client_rate {
+            door = door.with_rate(Rate { per_second, burst: config.server.client_burst });
+        }
+        if let Some(log) = request_log(&config.log)? {
+            door = door.with_log(log);
+        }
+        let door = Arc::new(door);
         let admin_limits = Limits { connections: admin_connections, ..limits };
         let mut admin_routes = probes::routes(&app.ready);
         admin_routes.push(probes::metrics_route(&app.metrics, &app.store_gauges));
@@ -95,13 +137,12 @@ impl Server {
         let admin_door =
             FrontDoor::new(admin_routes, Arc::clone(&app.access), admin_metrics, admin_limits)
                 .map_err(|e| Failure::because("building the admin listener", e))?;
-        if (connections as u64) < CONNECTIONS_MAX {
+        if (connections as u64) < u64::from(wanted) {
             tracing::info!(
                 connections,
                 "connections at a time, by the system's limit of open files"
             );
         }
-        let admin = bind(config.server.admin_listen, "server.admin_listen")?;
         let control = config.store.control_socket();
         let control = control.as_deref().map(control::Socket::bind).transpose()?;
         let admin_door = Arc::new(admin_door);
@@ -182,6 +223,22 @@ pub fn told_to_stop() -> impl Future<Output = ()> {
     }
 }
 
+/// Resolves when the terminal is closed (SIGHUP).
+pub fn hung_up() -> impl Future<Output = ()> {
+    heard(SignalKind::hangup())
+}
+
+/// Ignores SIGHUP from the call on, within a Tokio runtime: service managers and people send it to make
+/// a server read its configuration again.
+pub fn ignore_hangups() {
+    let Ok(mut signal) = tokio::signal::unix::signal(SignalKind::hangup()) else { return };
+    tokio::spawn(async move {
+        while signal.recv().await.is_some() {
+            tracing::warn!("SIGHUP has no effect: restart the server to change its configuration");
+        }
+    });
+}
+
 fn heard(kind: SignalKind) -> impl Future<Output = ()> {
     let signal = tokio::signal::unix::signal(kind);
     async {
@@ -190,6 +247,40 @@ fn heard(kind: SignalKind) -> impl Future<Output = ()> {
             Err(_) => std::future::pending().await,
         }
     }
+}
+
+/// Reads the certificates of the API.
+fn tls(config: &ServerConfig) -> Result<Option<Tls>, Failure> {
+    if config.tls.is_empty() {
+        return Ok(None);
+    }
+    let identities = config.tls.iter().cloned().map(|own| Identity {
+        names: own.names,
+        certificate: own.certificate,
+        key: own.key,
+    });
+    let tls = Tls::new(identities.collect());
+    tls.map(Some).map_err(|error| Failure::Failed(format!("server.tls: {error}")))
+}
+
+/// Opens the log of requests, if there is to be one.
+fn request_log(config: &LogConfig) -> Result<Option<AccessLog>, Failure> {
+    let which = match config.requests {
+        RequestLog::Off => return Ok(None),
+        RequestLog::Errors => LoggedRequests::Errors,
+        RequestLog::All => LoggedRequests::All,
+    };
+    let out: Box<dyn Write + Send> = match &config.requests_file {
+        None => Box::new(std::io::stderr()),
+        Some(path) => {
+            let file = OpenOptions::new().create(true).append(true).open(path);
+            Box::new(file.map_err(|error| {
+                Failure::Failed(format!("log.requests_file: {}: {error}", path.display()))
+            })?)
+        }
+    };
+    let log = AccessLog::new(which, out);
+    log.map(Some).map_err(|e| Failure::because("opening the log of requests", e))
 }
 
 fn bind(address: SocketAddr, setting: &str) -> Result<Listener, Failure> {
@@ -207,12 +298,13 @@ mod tests {
     #[test]
     fn connections_always_leave_open_files_for_the_store() {
         for (files, cores) in [(1, 1), (64, 2), (256, 2), (1_024, 2), (1_024, 64), (1 << 20, 8)] {
-            let (api, admin) = connections(files, cores);
+            let (api, admin) = connections(files, cores, 16_384);
 
             let kept = files.saturating_sub((api + admin) as u64);
             assert!(api >= 1 && admin >= 1);
             assert!(files < 4 || kept >= (files / 2).min(FILES_KEPT), "{files}: {kept}");
         }
-        assert_eq!(connections(1 << 20, 8), (16_384, 256));
+        assert_eq!(connections(1 << 20, 8, 16_384), (16_384, 256));
+        assert_eq!(connections(1 << 20, 8, 100_000), (100_000, 256));
     }
 }

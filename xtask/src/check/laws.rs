@@ -72,7 +72,7 @@ pub fn check_names() -> Done {
     }
     for (row, (file, name, reason)) in NAMES_ALLOWED.iter().enumerate() {
         if !needed.contains(&row) {
-            problems.push(format!("{file} names {name} no more ({reason}): take the row out"));
+            problems.push(format!("{file} no longer names {name} ({reason}): remove this row"));
         }
     }
     all_well(&problems)

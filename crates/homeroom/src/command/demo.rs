@@ -22,7 +22,7 @@ use crate::config::ConfigArgs;
 use crate::config::DEFAULT_VERSION;
 use crate::config::StandardConfig;
 use crate::exit::{Exit, Failure};
-use crate::serve::{Server, told_to_stop};
+use crate::serve::{Listeners, Server, hung_up, told_to_stop};
 
 /// The name of the demonstration's key.
 const KEY_NAME: &str = "homeroom demo";
@@ -68,12 +68,13 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
     let plan = DistrictPlan::new(args.students, 1, SCHOOL_YEAR_DEFAULT)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     super::serve::runtime()?.block_on(async {
+        let listeners = Listeners::bind(&config)?;
         let app = App::open(&config).await?;
         let loaded = fill(&app, plan).await?;
         let failing = write_failing(&config.store.data_dir)?;
         let credentials = new_key(&app).await?;
-        let server = Server::bind(app, &config, Some(credentials.clone()))?;
-        let stop = told_to_stop();
+        let server = Server::new(listeners, app, &config, Some(credentials.clone()))?;
+        let (stop, hung_up) = (told_to_stop(), hung_up());
         let demo = Demo {
             url: format!("http://{}", server.address()),
             data_dir: config.store.data_dir.clone(),
@@ -86,7 +87,14 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
         } else {
             crate::exit::say!("{}", demo.text());
         }
-        server.run(stop).await;
+        // A demo ends with its terminal.
+        let end = async {
+            tokio::select! {
+                () = stop => {}
+                () = hung_up => {}
+            }
+        };
+        server.run(end).await;
         Ok::<_, Failure>(())
     })?;
     Ok(Exit::Done)

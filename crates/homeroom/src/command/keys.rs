@@ -1,4 +1,4 @@
-//! `homeroom keys create | list | rotate | revoke | explain`.
+//! `homeroom keys create | list | rotate | suspend | resume | revoke | explain`.
 
 use clap::{Args, Subcommand};
 use homeroom_access::{Explain, Manage};
@@ -9,7 +9,7 @@ use crate::control;
 use crate::control::Request;
 use crate::exit::{self, Exit, Failure};
 
-/// Creates, lists, rotates, revokes and explains keys, whether or not a server is running.
+/// Creates, lists, rotates, suspends, revokes and explains keys, whether or not a server is running.
 #[derive(Debug, Args)]
 pub struct KeysArgs {
     #[command(flatten)]
@@ -72,6 +72,18 @@ enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Suspends a key and all its tokens at once, until it is resumed
+    #[command(after_help = "Example:\n  homeroom keys suspend 3f2a…")]
+    Suspend {
+        /// The key
+        key: String,
+    },
+    /// Lets a suspended key call again
+    #[command(after_help = "Example:\n  homeroom keys resume 3f2a…")]
+    Resume {
+        /// The key
+        key: String,
+    },
     /// Revokes a key and all its tokens at once
     #[command(after_help = "Examples:
   homeroom keys revoke 3f2a…
@@ -129,6 +141,8 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
         KeysCommand::Rotate { key, old_secret_seconds, json } => {
             (Manage::RotateKey { key, old_secret_seconds }, json)
         }
+        KeysCommand::Suspend { key } => (Manage::SuspendKey { key, resume: false }, false),
+        KeysCommand::Resume { key } => (Manage::SuspendKey { key, resume: true }, false),
         KeysCommand::Revoke { key, old_secrets_only } => {
             (Manage::RevokeKey { key, old_secrets_only }, false)
         }

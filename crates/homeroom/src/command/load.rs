@@ -57,6 +57,10 @@ pub struct LoadArgs {
     /// Checks everything and writes nothing to the store
     #[arg(long)]
     dry_run: bool,
+    /// Rejects records with what is ignored or guessed otherwise: members and elements that the model
+    /// does not have, and dates such as 3/4/2026, which could begin with the month or the day
+    #[arg(long)]
+    strict: bool,
     /// Loads only these resources (endpoints or names, separated by commas)
     #[arg(long, value_name = "RESOURCES", value_delimiter = ',')]
     select: Vec<String>,
@@ -71,12 +75,33 @@ pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
     if control::is_served(&config) {
         return run_by(&args, |options, progress| load_there(&config, options, progress));
     }
+    if args.dry_run {
+        crate::app::refuse_absent(&config)?;
+    }
+    expect_paths(&args.paths)?;
     let runtime = super::serve::runtime()?;
     let app = runtime.block_on(App::open(&config))?;
-    run_by(&args, |options, progress| {
+    let exit = run_by(&args, |options, progress| {
         homeroom_bulk::load(&app.data.documents(), options, progress, &|| false)
             .map_err(Failure::from)
-    })
+    })?;
+    if !app.seeded.is_empty() && !args.json {
+        crate::exit::say!(
+            "\nThe store is new; it also holds what every new one does: {}.",
+            app.seeded
+        );
+    }
+    Ok(exit)
+}
+
+/// Refuses a path at which there is nothing, before a store is made for the load.
+fn expect_paths(paths: &[PathBuf]) -> Result<(), Failure> {
+    match paths.iter().find(|path| *path != Path::new("-") && !path.exists()) {
+        None => Ok(()),
+        Some(path) => {
+            Err(Failure::Usage(format!("{}: there is no such file or folder", path.display())))
+        }
+    }
 }
 
 /// Lets the server load. The server reads the files itself, so their paths are made absolute, and
@@ -166,6 +191,7 @@ fn run_by(
         results: args.results.clone().or(args.json.then_some(stdout)),
         rejects: args.rejects.clone(),
         dry_run: args.dry_run,
+        strict: args.strict,
         select: args.select.clone(),
     };
     let mut line = ProgressLine::new();
@@ -184,11 +210,11 @@ fn told(summary: &Summary, args: &LoadArgs) -> String {
     let done = if summary.dry_run { "would be loaded" } else { "loaded" };
     let mut out = format!(
         "{} documents {done}, {} were already stored, {} rejected ({} records in {:.1} s, {} \
-         documents/s)\n",
+         records/s)\n",
         grouped(summary.loaded),
         grouped(summary.unchanged),
         grouped(summary.rejected),
-        grouped(summary.records),
+        grouped(summary.documents),
         summary.seconds,
         grouped(rate(summary.documents, summary.seconds)),
     );
@@ -197,7 +223,7 @@ fn told(summary: &Summary, args: &LoadArgs) -> String {
         if cause.following > 0 {
             _ = writeln!(
                 out,
-                "           {} of them only refer to a rejected record",
+                "           {} more records have no fault but that they refer to these",
                 grouped(cause.following)
             );
         }

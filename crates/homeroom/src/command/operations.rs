@@ -7,13 +7,14 @@ use homeroom_document::AuditProgress;
 use homeroom_store::{Store, StoreError, StoreUrl};
 use serde_json::json;
 
-use crate::command::terminal::ProgressLine;
+use crate::command::terminal::{ProgressLine, grouped};
 use crate::config::Config;
 use crate::config::{ConfigArgs, HumanDuration};
 use crate::control::Request;
 use crate::control::{self, Far};
 use crate::exit::{Exit, Failure};
 use crate::health::{self, Looked};
+use crate::process::Space;
 use crate::standard::Standard;
 
 /// Copies the store to a new file while it is in use, and checks the copy.
@@ -73,12 +74,12 @@ pub fn backup(args: BackupArgs) -> Result<Exit, Failure> {
 /// Runs `doctor`.
 pub fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
-    let Examined { findings, left_out, documents } = examine(&config, &args);
+    let Examined { findings, left_out, documents, free_bytes } = examine(&config, &args);
     if args.json {
         let all: Vec<_> =
             findings.iter().map(|(what, mend)| json!({"problem": what, "mend": mend})).collect();
         super::print_json(&json!({
-            "problems": all, "leftOut": left_out, "documents": documents,
+            "problems": all, "leftOut": left_out, "documents": documents, "freeBytes": free_bytes,
         }));
     } else {
         for (what, mend) in &findings {
@@ -103,6 +104,26 @@ struct Examined {
     findings: Vec<(String, String)>,
     left_out: Vec<String>,
     documents: u64,
+    /// Free space on the store's disk, in bytes, where the store is a file.
+    free_bytes: Option<u64>,
+}
+
+/// The least free space on the store's disk: the largest that the write-ahead log usually becomes.
+const FREE_MIN: u64 = 256 << 20;
+
+/// Says how little space is left on the disk of a store of this size, if that is a problem: less
+/// than the write-ahead log may need, or less than a copy of the store.
+fn scarce(space: Space, store_bytes: u64) -> Option<String> {
+    let mib = |bytes: u64| grouped(bytes >> 20);
+    if space.free < FREE_MIN {
+        let needed = mib(FREE_MIN);
+        Some(format!("{} MiB are free; the write-ahead log may need {needed}", mib(space.free)))
+    } else if space.free < store_bytes {
+        let (free, needed) = (mib(space.free), mib(store_bytes));
+        Some(format!("{free} MiB are free; a backup on this disk or a restore needs {needed}"))
+    } else {
+        None
+    }
 }
 
 const RESTORE: &str = "homeroom restore BACKUP --yes, from the last good backup";
@@ -111,11 +132,29 @@ const STORE_ANEW: &str = "send these documents again with PUT, in the form that 
 
 fn examine(config: &Config, args: &DoctorArgs) -> Examined {
     let mut out = Examined::default();
-    let mut found = |what: String, mend: &str| out.findings.push((what, mend.to_owned()));
+    let findings = &mut out.findings;
+    let mut found = |what: String, mend: &str| findings.push((what, mend.to_owned()));
     let place = config.store.place();
     let standard = Standard::read(&config.standard);
     if let Err(failure) = &standard {
         found(failure.to_string(), "set standard.version or standard.model");
+    }
+    if let StoreUrl::Sqlite(file) = &place
+        && let Some(space) = Space::at(file)
+    {
+        out.free_bytes = Some(space.free);
+        let bytes = |ending: &str| {
+            let mut name = file.clone().into_os_string();
+            name.push(ending);
+            std::fs::metadata(name).map_or(0, |about| about.len())
+        };
+        if let Some(what) = scarce(space, bytes("") + bytes("-wal")) {
+            let place = file.parent().unwrap_or(file).display();
+            found(
+                format!("{place}: {what}"),
+                "free space there, or move the store to another disk",
+            );
+        }
     }
     if let StoreUrl::Sqlite(file) = &place
         && !file.exists()
@@ -166,4 +205,18 @@ fn examine(config: &Config, args: &DoctorArgs) -> Examined {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_little_space_is_a_problem() {
+        let space = |free| Space { free, size: 1 << 40 };
+
+        assert!(scarce(space(FREE_MIN - 1), 0).unwrap().contains("256"));
+        assert!(scarce(space(1 << 30), 2 << 30).unwrap().contains("2,048"));
+        assert_eq!(scarce(space(2 << 30), 1 << 30), None);
+    }
 }

@@ -1,17 +1,19 @@
 //! `homeroom serve`.
 
 use clap::Args;
+use homeroom_store::masked_text;
 
-use crate::app::App;
-use crate::config::ConfigArgs;
+use crate::app::{App, Configured};
+use crate::config::{Config, ConfigArgs, LogConfig};
 use crate::exit::{Exit, Failure};
-use crate::serve::{Server, told_to_stop};
+use crate::serve::{Listeners, Server, ignore_hangups, told_to_stop};
 
 /// Serves the API. Without a configuration file it starts with an empty store.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   homeroom serve
   homeroom serve --data-dir /var/lib/homeroom --listen 0.0.0.0:8080
+  homeroom serve --parts data
   homeroom serve --store postgres://homeroom@db.example.org/ods
   HOMEROOM_LOG__LEVEL=debug homeroom serve --config homeroom.toml")]
 pub struct ServeArgs {
@@ -23,15 +25,42 @@ pub struct ServeArgs {
     /// Address of metrics and probes [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<String>,
+    /// Parts to serve, separated by commas: data, admin [default: all]
+    #[arg(long, value_name = "PARTS")]
+    parts: Option<String>,
 }
 
 /// Runs the command.
 pub fn run(args: ServeArgs) -> Result<Exit, Failure> {
-    let flags = [("server.listen", args.listen), ("server.admin_listen", args.admin_listen)];
-    let config = super::prepare(&args.config, &flags)?;
+    let flags = [
+        ("server.listen", args.listen),
+        ("server.admin_listen", args.admin_listen),
+        ("server.parts", args.parts),
+    ];
+    let config = super::prepare(&args.config, &flags).map_err(|failure| {
+        // The form that was wanted is not known.
+        _ = crate::logging::start(&LogConfig::default());
+        logged(failure)
+    })?;
+    serve(&config).map_err(logged)
+}
+
+/// Logs why a server cannot start, in the log's own form, where whoever watches servers looks.
+fn logged(failure: Failure) -> Failure {
+    if !tracing::enabled!(tracing::Level::ERROR) {
+        return failure;
+    }
+    tracing::error!(error = masked_text(&failure.to_string()), "cannot serve");
+    failure.told()
+}
+
+fn serve(config: &Config) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
-        let app = App::open(&config).await?;
-        let server = Server::bind(app, &config, None)?;
+        ignore_hangups();
+        let configured = Configured::read(config)?;
+        let listeners = Listeners::bind(config)?;
+        let app = App::open_as(config, configured).await?;
+        let server = Server::new(listeners, app, config, None)?;
         let stop = told_to_stop();
         tracing::info!(
             api = %server.address(),

@@ -1,5 +1,7 @@
 //! Checks values that fit their type but make no sense.
 
+use homeroom_http::Cors;
+
 use super::sections::Config;
 
 /// The greatest length of the write queue, whose memory is allocated when the store is opened.
@@ -18,6 +20,20 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     }
     if server.in_flight_max == 0 {
         return Some(("server.in_flight_max", "must be at least 1".into()));
+    }
+    if server.connections_max == 0 {
+        return Some(("server.connections_max", "must be at least 1".into()));
+    }
+    // The value is not shown, since it may be a URL with a password.
+    if let Some(at) = server.cors_origins.iter().position(|origin| !Cors::is_origin(origin)) {
+        let right = format!("item {} is not an origin, such as https://app.example.org", at + 1);
+        return Some(("server.cors_origins", right));
+    }
+    if server.client_rate.is_some_and(|rate| !rate.is_finite() || rate <= 0.0) {
+        return Some(("server.client_rate", "must be greater than 0, such as 50".into()));
+    }
+    if server.client_burst == 0 {
+        return Some(("server.client_burst", "must be at least 1".into()));
     }
     if store.queue == 0 || store.queue > QUEUE_MAX {
         return Some(("store.queue", format!("must be 1 to {QUEUE_MAX}")));

@@ -7,13 +7,21 @@ use std::path::{Path, PathBuf};
 use homeroom_store::masked_text;
 use toml::{Table, Value};
 
-use super::sections::Config;
+use super::sections::{Config, TlsConfig};
 use super::{StorePlace, check};
 
 /// The setting of the store's URL, which may contain a password.
 const URL: &str = "store.url";
 /// The setting of the file that holds the URL instead.
 const URL_FILE: &str = "store.url_file";
+/// The beginning of the names of environment variables that are settings.
+const PREFIX: &str = "HOMEROOM_";
+/// Environment variables of that beginning that are no settings: those of the lab, of builds, tests
+/// and benchmarks.
+const NO_SETTINGS: [&str; 7] =
+    ["LAB_SECRET", "COMMIT", "LONG", "REFERENCE", "SEED", "STORE_STRICT", "TIMES"];
+/// The beginnings of further such names.
+const NO_SETTINGS_BEGIN: [&str; 3] = ["BENCH_", "FUZZ_", "TEST_"];
 
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +67,18 @@ pub enum ConfigError {
         /// The unknown name.
         name: String,
         /// The nearest known name.
+        nearest: Option<String>,
+    },
+    /// An environment variable that looks like a setting is not one.
+    #[error(
+        "{variable} is not a setting; settings are named HOMEROOM_SECTION__KEY, with two \
+         underscores{}; `homeroom config show` lists all",
+        nearest.as_ref().map_or(String::new(), |nearest| format!("; did you mean {nearest}?"))
+    )]
+    UnknownVariable {
+        /// The name of the variable.
+        variable: String,
+        /// The nearest variable that is a setting.
         nearest: Option<String>,
     },
     /// A value does not fit its setting.
@@ -127,11 +147,12 @@ impl Given {
             Self::Toml(value) => vec![value.clone(), Value::String(value.to_string())],
             Self::Text(text) => {
                 let number = text.parse().ok().map(Value::Integer);
+                let fraction = text.parse().ok().map(Value::Float);
                 let truth = text.parse().ok().map(Value::Boolean);
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
                 let list = Value::Array(items.map(|item| item.to_owned().into()).collect());
                 let text = Value::String(text.clone());
-                number.into_iter().chain(truth).chain([text, list]).collect()
+                number.into_iter().chain(fraction).chain(truth).chain([text, list]).collect()
             }
         }
     }
@@ -156,19 +177,30 @@ impl Layers {
         Ok(())
     }
 
-    /// Adds environment variables `HOMEROOM_SECTION__KEY`; other variables are ignored.
+    /// Adds environment variables `HOMEROOM_SECTION__KEY`. Variables of other programs, and those
+    /// that tests and benchmarks have, are ignored.
     ///
     /// # Errors
     ///
-    /// If a setting is unknown.
+    /// If a setting is unknown. A variable with another spelling, `HOMEROOM_STORE_URL`, is refused,
+    /// too: it would have no effect.
     pub fn add_environment(
         &mut self,
         variables: impl Iterator<Item = (String, String)>,
     ) -> Result<(), ConfigError> {
         for (variable, value) in variables {
-            let Some(name) = variable.strip_prefix("HOMEROOM_") else { continue };
+            let Some(name) = variable.strip_prefix(PREFIX) else { continue };
             if !name.contains("__") {
-                continue;
+                let is_other = NO_SETTINGS.contains(&name)
+                    || NO_SETTINGS_BEGIN.iter().any(|begin| name.starts_with(begin));
+                if is_other {
+                    continue;
+                }
+                let nearest = nearest_variable(name);
+                return Err(ConfigError::UnknownVariable {
+                    variable: masked_text(&variable),
+                    nearest,
+                });
             }
             let name = name.replace("__", ".").to_lowercase();
             self.add(&name, Given::Text(value), Origin::Environment(variable))?;
@@ -228,7 +260,7 @@ impl Layers {
             let wrong = |message| ConfigError::Value {
                 origin: origin.clone(),
                 name: name.clone(),
-                message,
+                message: with_example(name, message),
             };
             whole = with(&whole, name, given).map_err(wrong)?;
         }
@@ -284,9 +316,43 @@ fn names() -> Vec<(String, Value)> {
     config.standard.model = Some(PathBuf::new());
     config.store.url = StorePlace::read("sqlite:homeroom.db").ok();
     config.store.url_file = Some(PathBuf::new());
+    config.log.requests_file = Some(PathBuf::new());
+    config.server.client_rate = Some(1.0);
+    config.server.tls =
+        vec![TlsConfig { certificate: PathBuf::new(), key: PathBuf::new(), names: vec![] }];
     let mut flat = vec![];
     flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
     flat
+}
+
+/// Returns the variable of the setting whose name is nearest to that of a variable.
+fn nearest_variable(name: &str) -> Option<String> {
+    let known = names();
+    let plain = |name: &str| name.replace(['.', '_'], "").to_lowercase();
+    let wanted = plain(name);
+    let is_same = known.iter().find(|(known, _)| plain(known) == wanted);
+    let found = is_same.map(|(known, _)| known.as_str()).or_else(|| {
+        let known = known.iter().map(|(known, _)| known.as_str());
+        homeroom_access::nearest(&name.to_lowercase().replacen('_', ".", 1), known).first().copied()
+    });
+    found.map(|name| format!("{PREFIX}{}", name.to_uppercase().replace('.', "__")))
+}
+
+/// Adds what a right value of a setting looks like to a message about a wrong one.
+fn with_example(name: &str, message: String) -> String {
+    let example = match name {
+        "server.listen" | "server.admin_listen" => {
+            "127.0.0.1:8080, or 0.0.0.0:8080 for all addresses of this machine".to_owned()
+        }
+        _ => match names().into_iter().find(|(known, _)| known == name) {
+            // The message about a URL says what one looks like.
+            _ if name == URL => return message,
+            Some((_, Value::String(text))) if !text.is_empty() => text,
+            Some((_, value @ (Value::Integer(_) | Value::Boolean(_)))) => value.to_string(),
+            _ => return message,
+        },
+    };
+    format!("{}; a right value is {example}", message.trim_end())
 }
 
 fn flatten(prefix: &str, table: Table, out: &mut Vec<(String, Value)>) {
@@ -394,6 +460,43 @@ mod tests {
         let error = Layers::default().add_flag("store.queu", "1").unwrap_err();
 
         assert!(error.to_string().contains("did you mean `store.queue`"), "{error}");
+    }
+
+    #[test]
+    fn a_variable_that_is_nearly_a_setting_is_refused_and_those_of_tests_are_not() {
+        let add = |name: &str| {
+            Layers::default().add_environment([(name.to_owned(), "1".to_owned())].into_iter())
+        };
+        for (variable, meant) in [
+            ("HOMEROOM_STORE_URL", "HOMEROOM_STORE__URL?"),
+            ("HOMEROOM_STORE_QUEU", "HOMEROOM_STORE__QUEUE?"),
+            ("HOMEROOM_LOG_LEVEL", "HOMEROOM_LOG__LEVEL?"),
+            ("HOMEROOM_", "two underscores"),
+        ] {
+            let error = add(variable).unwrap_err().to_string();
+            assert!(error.starts_with(variable) && error.contains(meant), "{error}");
+        }
+        for other in NO_SETTINGS.into_iter().chain(["TEST_POSTGRES", "BENCH_OTHER_STORE"]) {
+            assert!(add(&format!("{PREFIX}{other}")).is_ok(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_value_says_what_a_right_one_looks_like() {
+        for (name, example) in [
+            ("server.listen", "0.0.0.0:8080"),
+            ("server.drain", "25s"),
+            ("store.queue", "1024"),
+            ("server.trust_forwarded", "false"),
+            ("log.format", "auto"),
+        ] {
+            let mut layers = Layers::default();
+            layers.add_flag(name, ":8080").unwrap();
+
+            let error = layers.resolve().unwrap_err().to_string();
+
+            assert!(error.contains(example), "{error}");
+        }
     }
 
     #[test]

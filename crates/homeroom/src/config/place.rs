@@ -24,6 +24,13 @@ impl StorePlace {
         Ok(Self { given: text.to_owned(), url: text.parse()? })
     }
 
+    /// Gives the URL of a database that has no password this one.
+    pub fn add_password(&mut self, password: &str) {
+        if let StoreUrl::Postgres(url) = &mut self.url {
+            *url = url.with_password(password);
+        }
+    }
+
     /// Returns the URL.
     pub fn url(&self) -> &StoreUrl {
         &self.url

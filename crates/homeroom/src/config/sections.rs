@@ -43,6 +43,57 @@ pub struct ServerConfig {
     /// last counts, because it comes from the proxy in front of this server; the proxy must append
     /// to each header or replace it. Default: false.
     pub trust_forwarded: bool,
+    /// The parts that are served, of `data` (the data API, its composites and its metadata) and
+    /// `admin` (the Admin API). Tokens and probes are always served. Default: none, which means all.
+    pub parts: Vec<Part>,
+    /// Maximum number of connections of the API, if the system allows as many open files. Default:
+    /// 16384.
+    pub connections_max: u32,
+    /// Certificates of the API, each a table with `certificate` and `key` (paths of PEM files) and
+    /// `names` (host names; the first certificate is also used for all others). With any, the API
+    /// listens with TLS only. Changed files are read again within a second. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tls: Vec<TlsConfig>,
+    /// Origins whose pages may call the API from a browser, such as `https://app.example.org`; `*`
+    /// for all. Default: none.
+    pub cors_origins: Vec<String>,
+    /// Maximum number of requests per second of each key or, without a key, of each address.
+    /// Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_rate: Option<f64>,
+    /// Requests that each of them may send at once after a pause, where `client_rate` is set. Default:
+    /// 100.
+    pub client_burst: u32,
+}
+
+/// A part of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// The data API, its composites and its metadata.
+    Data,
+    /// The Admin API.
+    Admin,
+}
+
+impl ServerConfig {
+    /// Returns whether a part is served.
+    pub fn serves(&self, part: Part) -> bool {
+        self.parts.is_empty() || self.parts.contains(&part)
+    }
+}
+
+/// A certificate and the names that it is for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsConfig {
+    /// A PEM file: the certificate, then those that lead to its authority.
+    pub certificate: PathBuf,
+    /// A PEM file with its private key.
+    pub key: PathBuf,
+    /// Host names, such as `api.example.org` or `*.example.org`.
+    #[serde(default)]
+    pub names: Vec<String>,
 }
 
 impl Default for ServerConfig {
@@ -54,6 +105,12 @@ impl Default for ServerConfig {
             drain: HumanDuration::from_secs(25),
             in_flight_max: 4_096,
             trust_forwarded: false,
+            parts: vec![],
+            connections_max: 16_384,
+            tls: vec![],
+            cors_origins: vec![],
+            client_rate: None,
+            client_burst: 100,
         }
     }
 }
@@ -147,7 +204,7 @@ impl Default for StandardConfig {
 }
 
 /// What is logged.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogConfig {
     /// `error`, `warn`, `info`, `debug` or `trace`, also by module (`info,homeroom_gateway=debug`).
@@ -155,11 +212,34 @@ pub struct LogConfig {
     pub level: String,
     /// `text`, `json`, or `auto`: text on a terminal, JSON otherwise. Default: `auto`.
     pub format: LogFormat,
+    /// Which requests are logged, one JSON line each, with ids and no values: `off`, `errors` or
+    /// `all`. Default: `off`.
+    pub requests: RequestLog,
+    /// The file to which these lines are appended. Default: none, the standard error with all others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_file: Option<PathBuf>,
+}
+
+/// Which requests are logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RequestLog {
+    /// None.
+    Off,
+    /// Those that are answered with a status of 400 and more.
+    Errors,
+    /// All.
+    All,
 }
 
 impl Default for LogConfig {
     fn default() -> Self {
-        Self { level: "info".into(), format: LogFormat::Auto }
+        Self {
+            level: "info".into(),
+            format: LogFormat::Auto,
+            requests: RequestLog::Off,
+            requests_file: None,
+        }
     }
 }
 

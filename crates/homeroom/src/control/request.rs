@@ -6,6 +6,21 @@ use homeroom_access::Manage;
 use homeroom_bulk::LoadOptions;
 use serde::{Deserialize, Serialize};
 
+impl Request {
+    /// Returns whether the request may make a store where there is none: whether it adds something.
+    /// All others read, change or remove what is there.
+    pub fn may_make_store(&self) -> bool {
+        match self {
+            Self::Load(options) => !options.dry_run,
+            Self::Manage(manage) => matches!(
+                manage,
+                Manage::CreateKey { .. } | Manage::PutClaimSet { .. } | Manage::PutStrategy { .. }
+            ),
+            Self::Backup { .. } | Self::Views { .. } => false,
+        }
+    }
+}
+
 /// A command's request to the process that owns the store.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

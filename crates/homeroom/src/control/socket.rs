@@ -27,6 +27,19 @@ pub(super) struct Name {
 }
 
 impl Socket {
+    /// Refuses a path at which no socket can be.
+    ///
+    /// # Errors
+    ///
+    /// Says why, and what to do.
+    pub fn expect_possible(path: &Path) -> Result<(), Failure> {
+        let possible = SocketAddr::from_pathname(path);
+        possible.map(drop).map_err(|error| {
+            let mend = "choose a folder with a shorter path (--data-dir)";
+            Failure::because(&format!("binding {}", path.display()), format!("{error}; {mend}"))
+        })
+    }
+
     /// Binds the socket and replaces one that a killed server left behind. The store's lock
     /// prevents two servers from using the same store, and so the same path.
     ///
@@ -37,10 +50,7 @@ impl Socket {
     /// Says why it cannot be bound.
     pub fn bind(path: &Path) -> Result<Self, Failure> {
         let doing = format!("binding {}", path.display());
-        SocketAddr::from_pathname(path).map_err(|error| {
-            let mend = "choose a folder with a shorter path (--data-dir)";
-            Failure::because(&doing, format!("{error}; {mend}"))
-        })?;
+        Self::expect_possible(path)?;
         if path.symlink_metadata().is_ok_and(|about| !about.file_type().is_socket()) {
             let mend = "it is not a socket; move it away";
             return Err(Failure::because(&doing, mend));

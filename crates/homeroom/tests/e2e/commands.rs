@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, STUDENTS, Server, student};
+use crate::support::{Database, Place, STUDENTS, Server, student};
 
 /// A path at which no store has a document.
 const NO_STUDENT: &str = "/data/v3/ed-fi/students/00000000000000000000000000000000";
@@ -88,6 +88,81 @@ fn commands_answer_the_same_with_and_without_a_server() {
     drop(server);
 }
 
+/// Commands that read, change or remove what is there, and make no store for it.
+const MAKING_NO_STORE: &[&[&str]] = &[
+    &["backup", "copy.db"],
+    &["keys", "list"],
+    &["keys", "rotate", "nobody"],
+    &["keys", "suspend", "nobody"],
+    &["keys", "revoke", "nobody"],
+    &["keys", "explain", "nobody", "GET", "/ed-fi/students"],
+    &["claim-sets", "list"],
+    &["strategies", "list"],
+    &["load", "students.jsonl", "--dry-run"],
+    &["views", "apply"],
+    &["counts"],
+    &["export", "--out", "out"],
+];
+
+/// Runs them where there is no store.
+fn assert_no_store_is_made(place: &Place) {
+    place.write("students.jsonl", student("1", "Ada").to_string());
+    for arguments in MAKING_NO_STORE {
+        let ran = place.run(arguments);
+
+        assert_eq!(ran.code, Some(1), "{arguments:?}: {ran:?}");
+        assert!(
+            ran.stderr.contains("no store") || ran.stderr.contains("no Homeroom store"),
+            "{ran:?}"
+        );
+        assert!(!place.data().exists(), "{arguments:?}");
+        assert!(!place.path("copy.db").exists() && !place.path("out").exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn commands_that_only_read_never_make_a_store() {
+    let place = Place::new();
+
+    assert_no_store_is_made(&place);
+    let nothing = place.run(&["load", "nowhere.jsonl"]);
+
+    assert_eq!(nothing.code, Some(2), "{nothing:?}");
+    assert!(!place.data().exists(), "{nothing:?}");
+    place.done(&["load", "students.jsonl"]);
+    place.done(&["load", "students.jsonl", "--dry-run"]);
+    assert!(place.data().exists());
+}
+
+#[test]
+fn commands_that_only_read_never_make_a_store_in_a_database() {
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+
+        // The last ones answer this themselves; what they say has the same words.
+        assert_no_store_is_made(&place);
+
+        let made = place.done(&["load", "students.jsonl"]);
+        assert!(made.contains("The store is new"), "{made}");
+        place.done(&["load", "students.jsonl", "--dry-run"]);
+    }
+}
+
+#[test]
+fn a_load_tells_what_its_new_store_holds_already() {
+    let place = Place::new();
+    place.write("students.jsonl", student("1", "Ada").to_string());
+
+    let first = place.done(&["load", "students.jsonl"]);
+    let second = place.done(&["load", "students.jsonl"]);
+
+    let counts = place.json(&["counts", "--json"]);
+    let years = &counts["resources"]["ed-fi/schoolYearTypes"]["documents"];
+    assert!(first.contains(&format!("{years} ed-fi/schoolYearTypes")), "{first}");
+    assert!(!second.contains("schoolYearTypes"), "{second}");
+    assert!(first.contains("1 records in"), "{first}");
+}
+
 #[test]
 fn a_secret_is_shown_once_and_never_again() {
     let place = Place::new();
@@ -119,6 +194,24 @@ fn creating_and_revoking_keys_takes_effect_at_once_in_a_running_server() {
     assert_eq!(refused.status, 401, "{refused:?}");
     assert!(refused.header("www-authenticate").is_some(), "{refused:?}");
     assert_eq!(client.ask_token(&key.0, &key.1).status, 401);
+}
+
+#[test]
+fn a_suspended_key_calls_again_once_it_is_resumed() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let key = place.key("FullAccess");
+    let mut client = server.client_of(&key);
+
+    let suspended = place.done(&["keys", "suspend", &key.0]);
+    let refused = client.get(STUDENTS).status;
+    let listed = place.done(&["keys", "list"]);
+    place.done(&["keys", "resume", &key.0]);
+
+    assert!(suspended.contains("status: suspended") && listed.contains("suspended"), "{listed}");
+    assert_eq!((refused, client.get(STUDENTS).status), (401, 200));
+    place.done(&["keys", "revoke", &key.0]);
+    assert_eq!(place.run(&["keys", "resume", &key.0]).code, Some(1), "a revoked key stays revoked");
 }
 
 #[test]
@@ -313,7 +406,9 @@ fn restore_replaces_a_store_that_can_no_longer_be_opened() {
 
     place.done(&["restore", backup, "--yes"]);
 
-    assert_eq!(place.json(&["doctor", "--json"])["problems"], json!([]));
+    let looked = place.json(&["doctor", "--json"]);
+    assert_eq!(looked["problems"], json!([]));
+    assert!(looked["freeBytes"].as_u64().unwrap() > 0, "{looked}");
     let server = Server::start(&place);
     assert_eq!(server.client_of(&key).get(STUDENTS).status, 200);
 }

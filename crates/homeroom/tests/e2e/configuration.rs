@@ -265,3 +265,33 @@ fn a_url_can_be_read_from_its_own_file() {
         assert!(words.iter().all(|word| ran.stderr.contains(word)), "{ran:?}");
     }
 }
+
+#[test]
+fn the_reference_of_settings_has_every_setting_with_its_default() {
+    const REFERENCE: &str = include_str!("../../../../docs/reference/settings.md");
+    let place = Place::new();
+    let mut command = place.command(&["config", "show", "--json"]);
+    let ran = Ran::of(command.env_remove("HOMEROOM_STORE__DATA_DIR"));
+    let shown: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
+    let rows: Vec<(&str, &str)> = REFERENCE
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "))
+        .map(|(name, rest)| (name, rest.split(" | ").next().unwrap()))
+        .collect();
+
+    // Settings without a default are not shown until they are set.
+    let with_default: Vec<_> =
+        rows.iter().filter(|(_, default)| !default.starts_with("none")).collect();
+    let lists = |value: &str| value == "[]";
+    let shown: Vec<_> = shown
+        .iter()
+        .map(|setting| (setting["name"].as_str().unwrap(), setting["value"].as_str().unwrap()))
+        .filter(|(_, value)| !lists(value))
+        .collect();
+    assert!(shown.len() > 10, "{shown:?}");
+    assert_eq!(with_default.len(), shown.len(), "{with_default:?} {shown:?}");
+    for (name, value) in shown {
+        let (_, default) = rows.iter().find(|(row, _)| *row == name).expect(name);
+        assert_eq!(default.trim_matches('`'), value.trim_matches('"'), "{name}");
+    }
+}

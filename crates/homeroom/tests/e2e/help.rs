@@ -54,6 +54,26 @@ fn the_help_of_every_command_says_what_it_does_and_shows_an_example() {
     }
 }
 
+#[test]
+fn there_are_completions_for_shells_and_a_page_of_the_manual_for_every_command() {
+    let place = Place::new();
+
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.done(&["completion", shell]);
+        assert!(script.contains("claim-set") && script.contains("rotate"), "{shell}: {script}");
+    }
+    for _ in 0..2 {
+        place.done(&["man", "--out", "man"]);
+    }
+
+    for command in commands(&place, &[]) {
+        let name = format!("homeroom-{}", command.join("-"));
+        let page = std::fs::read_to_string(place.path(format!("man/{name}.1"))).unwrap();
+        assert!(page.contains(&format!(".TH {name} 1")), "{page}");
+    }
+    assert!(place.path("man/homeroom.1").exists());
+}
+
 /// Splits a command line into words; a text in double quotes is one word.
 fn words(call: &str) -> Vec<&str> {
     let parts = call.split('"').enumerate();

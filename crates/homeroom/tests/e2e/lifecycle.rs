@@ -55,6 +55,60 @@ fn probes_and_version_are_served_on_both_listeners_and_metrics_on_one() {
 }
 
 #[test]
+fn metrics_have_the_form_that_the_scraper_accepts_and_the_state_of_store_and_process() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let mut client = server.client_of(&place.key("FullAccess"));
+    assert_eq!(client.post(STUDENTS, &student("1", "Ada")).status, 201);
+    let scrape = |accept: &str| {
+        let headers = [("accept", accept)];
+        server.admin_client().send("GET", "/metrics", &headers, None).unwrap()
+    };
+
+    let (older, newer) = (scrape("*/*"), scrape("application/openmetrics-text; version=1.0.0"));
+
+    assert!(older.header("content-type").unwrap().starts_with("text/plain; version=0.0.4"));
+    assert!(newer.header("content-type").unwrap().starts_with("application/openmetrics-text"));
+    let (older, newer) = (older.text(), newer.text());
+    assert!(newer.ends_with("\n# EOF\n") && newer.matches("# EOF").count() == 1, "{newer}");
+    assert!(!older.contains("# EOF"), "{older}");
+    assert!(older.contains("\n# TYPE homeroom_store_commits_total counter\n"), "{older}");
+    assert!(newer.contains("\n# TYPE homeroom_store_commits counter\n"), "{newer}");
+    for text in [older, newer] {
+        let value = |name: &str| -> f64 {
+            let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+            line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
+        };
+        assert!(value("homeroom_store_up") > 0.0);
+        for name in [
+            "homeroom_store_bytes",
+            "homeroom_store_free_bytes",
+            "homeroom_store_commits_total",
+            "homeroom_store_sync_seconds_total",
+            "process_resident_memory_bytes",
+            "process_open_fds",
+            "process_start_time_seconds",
+        ] {
+            assert!(value(name) > 0.0, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_told_to_read_its_configuration_again_goes_on() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let pid = server.id().to_string();
+
+    let told = Command::new("sh").args(["-c", "kill -HUP \"$0\"", &pid]).status().unwrap();
+
+    assert!(told.success());
+    eventually("it says so", || server.log().contains("SIGHUP has no effect"));
+    assert_eq!(server.client().get("/readyz").status, 200);
+    assert_eq!(server.stop().code, Some(0));
+}
+
+#[test]
 fn more_clients_can_stay_connected_than_files_may_be_open_at_first() {
     let place = Place::new();
     let serve =

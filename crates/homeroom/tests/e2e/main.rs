@@ -14,6 +14,7 @@ mod lab;
 mod lab_edfi;
 mod lab_target;
 mod lifecycle;
+mod listening;
 mod log_file;
 mod logs;
 mod one_store;

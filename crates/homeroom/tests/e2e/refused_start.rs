@@ -8,14 +8,23 @@ use crate::support::{Place, Ran, Server};
 
 /// Runs `serve`, which must end on its own.
 fn serve(place: &Place) -> Ran {
-    place.run(&["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])
+    serve_with(place, &[])
 }
 
-/// Checks that a command failed with one line that contains these words, without a panic.
+/// Does the same as [`serve`], with further arguments.
+fn serve_with(place: &Place, more: &[&str]) -> Ran {
+    let own = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    place.run(&[&own, more].concat())
+}
+
+/// Checks that a server did not start, and that its log ends with one line that contains these words,
+/// without a panic.
 fn assert_failed(ran: &Ran, words: &[&str]) {
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    let last = ran.stderr.lines().rfind(|line| line.starts_with("homeroom: "));
-    let last = last.unwrap_or_else(|| panic!("{ran:?}"));
+    let last = ran.stderr.lines().last().unwrap_or_else(|| panic!("{ran:?}"));
+    let logged: serde_json::Value = serde_json::from_str(last).unwrap();
+    assert_eq!((&logged["level"], &logged["message"]), (&"ERROR".into(), &"cannot serve".into()));
+    let last = logged["error"].as_str().unwrap();
     for word in words {
         assert!(last.contains(word), "no `{word}` in: {last}");
     }
@@ -32,6 +41,7 @@ fn a_busy_port_is_reported_with_its_setting_and_a_remedy() {
     let admin = place.run(&["serve", "--listen", "127.0.0.1:0", "--admin-listen", &address]);
 
     assert_failed(&api, &[&address, "server.listen", "in use", "choose another"]);
+    assert!(!place.data().exists(), "nothing was made");
     assert_failed(&admin, &[&address, "server.admin_listen", "in use", "choose another"]);
 }
 
@@ -39,10 +49,15 @@ fn a_busy_port_is_reported_with_its_setting_and_a_remedy() {
 fn an_unreachable_database_is_reported() {
     let place = Place::new();
 
-    let ran = place.run(&["serve", "--store", "postgres://homeroom:secret@127.0.0.1:1/ods"]);
+    let ran = serve_with(&place, &["--store", "postgres://homeroom:secret@127.0.0.1:1/ods"]);
 
     assert_failed(&ran, &["postgres://homeroom:***@127.0.0.1:1/ods", "Connection refused"]);
     assert!(!ran.stderr.contains("secret"), "{ran:?}");
+    let several =
+        serve_with(&place, &["--store", "postgres://homeroom@127.0.0.1:1,127.0.0.2:2/ods"]);
+    assert_failed(&several, &["127.0.0.1:1, 127.0.0.2:2: ", "Connection refused"]);
+    let bare = serve_with(&place, &["--store", "postgres://homeroom:se@cret@127.0.0.1:1/ods"]);
+    assert!(bare.stderr.contains("@ as %40") && !bare.stderr.contains("cret"), "{bare:?}");
 }
 
 #[test]
@@ -71,7 +86,7 @@ fn a_second_server_on_the_same_folder_is_refused_and_the_first_serves_on() {
 #[test]
 fn a_store_of_a_newer_homeroom_is_left_alone() {
     let place = Place::new();
-    place.done(&["keys", "list"]);
+    place.key("FullAccess");
     let file = place.data().join("homeroom.db");
     set_user_version(&file, 9_999);
     let before = std::fs::read(&file).unwrap();

@@ -70,7 +70,7 @@ fn the_older_standard_is_served_if_configured() {
 #[test]
 fn a_store_of_another_standard_version_needs_permission_to_be_opened() {
     let place = Place::new();
-    place.done(&["keys", "list"]);
+    place.key("FullAccess");
     let other = ["keys", "list", "--standard-version", "4.0.0"];
 
     let refused = place.run(&other);

@@ -79,6 +79,8 @@ const MANAGING: &[&[&str]] = &[
     &["keys", "create", "--claim-set", "FullAccess"],
     &["keys", "list"],
     &["keys", "rotate", "KEY"],
+    &["keys", "suspend", "KEY"],
+    &["keys", "resume", "KEY"],
     &["keys", "revoke", "KEY"],
     &["keys", "explain", "KEY", "GET", "/ed-fi/students"],
     &["claim-sets", "list"],
@@ -110,6 +112,8 @@ const OTHERS: &[&str] = &[
     "model check",
     "model show",
     "config show",
+    "completion",
+    "man",
     "lab quick",
     "lab run",
     "lab capacity",
@@ -201,7 +205,7 @@ fn a_stopping_server_does_not_remove_a_foreign_socket() {
 #[test]
 fn a_file_that_is_not_a_socket_is_not_replaced() {
     let place = Place::new();
-    place.done(&["keys", "list"]);
+    place.key("FullAccess");
     let letter = place.write("data/control.sock", "Dear all");
 
     let serve = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
@@ -215,7 +219,7 @@ fn a_file_that_is_not_a_socket_is_not_replaced() {
 #[test]
 fn a_version_mismatch_between_command_and_server_is_reported() {
     let place = Place::new();
-    place.done(&["keys", "list"]);
+    place.key("FullAccess");
     let socket = place.data().join("control.sock");
     // The answer of a server that does not know the envelope.
     let older = UnixListener::bind(&socket).unwrap();

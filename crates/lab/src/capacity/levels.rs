@@ -26,7 +26,7 @@ pub struct Level {
 pub enum AtLeast {
     /// The trials that should have confirmed it were void.
     Void,
-    /// Only trials shorter than it needs kept it.
+    /// Only trials that were too short to confirm it kept this rate.
     Short,
     /// Nothing is known about higher rates: trials were void, time was over, or no more was asked
     /// for.
@@ -48,13 +48,13 @@ impl AtLeast {
 }
 
 impl Level {
-    /// Returns this level as a least value.
+    /// Returns this level, marked as a lower bound.
     #[must_use]
     pub fn at_least(self, why: AtLeast) -> Self {
         Self { found: false, at_least: Some(why), ..self }
     }
 
-    /// Puts the rates of the interval in order; a level about which nothing is known gives no least
+    /// Puts the rates of the interval in order; a level about which nothing is known has no lower
     /// value.
     fn tidy(self) -> Self {
         let rate = self.rate.max(0.0);

@@ -2,7 +2,7 @@
 
 /// The most by which a sleep is cut short, in nanoseconds.
 const MOST: f64 = 100_000.0;
-/// How far one wake moves the estimate, in nanoseconds.
+/// How far each wake-up changes the estimate, in nanoseconds.
 const STEP: f64 = 500.0;
 /// The share of wakes that are to be early.
 const EARLY: f64 = 0.8;

@@ -53,7 +53,7 @@ impl Server {
         };
         let address = |name: &str| line[name].as_str().unwrap().parse().unwrap();
         let server = Self { api: address("api"), admin: address("admin"), child, log };
-        eventually("the server is ready", || server.client().get("/readyz").status == 200);
+        eventually("the server is ready", || server.admin_client().get("/readyz").status == 200);
         server
     }
 
