@@ -61,9 +61,9 @@ impl Credentials {
         Self { authorization: Some(value), api_key: None }
     }
 
-    /// Returns whether there is an `Authorization`.
-    pub fn has_authorization(&self) -> bool {
-        self.authorization.is_some()
+    /// Returns whether the request has no credentials in its headers.
+    pub fn is_empty(&self) -> bool {
+        self.authorization.is_none() && self.api_key.is_none()
     }
 }
 

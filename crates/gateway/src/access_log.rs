@@ -20,9 +20,9 @@ const WAIT_MAX: Duration = Duration::from_millis(200);
 /// Which requests are logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoggedRequests {
-    /// Those with a status of 400 and more.
+    /// The log has the requests that are answered with a status of 400 and more.
     Errors,
-    /// All.
+    /// The log has every request.
     All,
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn is_in_body(route: &Route<ApiClient>, method: &Method, headers: &He
     };
     by.contains(&Credential::Form)
         && *method == Method::POST
-        && !Credentials::of(headers).has_authorization()
+        && Credentials::of(headers).is_empty()
         && is_form()
 }
 

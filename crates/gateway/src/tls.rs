@@ -212,6 +212,8 @@ fn wrong(path: &Path, reason: impl ToString) -> TlsError {
 
 #[cfg(test)]
 mod tests {
+    use homeroom_testkit::Folder;
+
     use super::*;
 
     #[test]
@@ -238,27 +240,6 @@ mod tests {
         std::fs::write(&identity.certificate, made.cert.pem()).unwrap();
         std::fs::write(&identity.key, made.signing_key.serialize_pem()).unwrap();
         identity
-    }
-
-    /// A folder that is removed with the value.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new() -> Self {
-            let path = std::env::temp_dir().join(format!("homeroom-tls-{}", uuid::Uuid::new_v4()));
-            std::fs::create_dir(&path).unwrap();
-            Self(path)
-        }
-
-        fn path(&self) -> &Path {
-            &self.0
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            _ = std::fs::remove_dir_all(&self.0);
-        }
     }
 
     #[test]

@@ -154,6 +154,12 @@ impl Server {
         self.main.address()
     }
 
+    /// Returns the URL of the API, by its address.
+    pub fn url(&self) -> String {
+        let scheme = if self.config.server.tls.is_empty() { "http" } else { "https" };
+        format!("{scheme}://{}", self.address())
+    }
+
     /// Returns the address of metrics and probes.
     pub fn admin_address(&self) -> SocketAddr {
         self.admin.address()

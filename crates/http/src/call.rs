@@ -70,27 +70,6 @@ pub struct Call<C> {
 }
 
 impl<C> Call<C> {
-    /// Creates a call of a caller that nothing is known of, with no headers and no body.
-    pub fn new(method: Method, path: impl Into<String>, now: Timestamp) -> Self {
-        Self {
-            method,
-            path: path.into(),
-            query: String::new(),
-            headers: HeaderMap::new(),
-            params: Params::default(),
-            client: None,
-            recognized_at: 0,
-            request_id: "0".repeat(32),
-            correlation_id: "0".repeat(32),
-            base_url: "http://127.0.0.1:8080".into(),
-            host: "127.0.0.1:8080".into(),
-            now,
-            body: RequestBody::Bytes(Bytes::new()),
-            body_limits: BodyLimits::NONE,
-            upgrade: None,
-        }
-    }
-
     /// Returns the client of a route that is not public.
     ///
     /// # Panics

@@ -31,6 +31,8 @@ pub mod answer;
 #[cfg(feature = "app")]
 mod app;
 #[cfg(feature = "app")]
+mod call;
+#[cfg(feature = "app")]
 pub mod documents;
 #[cfg(feature = "app")]
 pub mod failures;
@@ -51,6 +53,8 @@ pub mod world;
 pub use answer::Answer;
 #[cfg(feature = "app")]
 pub use app::{Client, FULL_ACCESS, TestApp, encoded};
+#[cfg(feature = "app")]
+pub use call::call;
 pub use folder::Folder;
 #[cfg(feature = "app")]
 pub use standard::{STANDARDS, Standard, USUAL, model};

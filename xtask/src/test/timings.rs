@@ -12,7 +12,7 @@ struct Unit {
     name: String,
     /// What of the crate it is, with a leading space; empty for a library.
     target: String,
-    /// Seconds.
+    /// How long it took to compile or run, in seconds.
     duration: f64,
 }
 

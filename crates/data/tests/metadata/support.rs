@@ -7,6 +7,7 @@ use homeroom_data::metadata::{Metadata, routes};
 use homeroom_gateway::{Found, Router};
 use homeroom_http::{Call, Timestamp};
 use homeroom_model::{Model, format, link, shipped as shipped_text, shipped_extension};
+use homeroom_testkit::call;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt;
 
@@ -67,7 +68,7 @@ pub async fn ask(
         headers: all,
         params,
         body_limits: route.body,
-        ..Call::new(Method::GET, path, Timestamp(0))
+        ..call(Method::GET, path, Timestamp(0))
     };
     let response =
         (route.handler)(call).await.unwrap_or_else(|problem| problem.into_response("test"));

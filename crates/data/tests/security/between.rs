@@ -21,7 +21,7 @@ fn recognized(client: &Client, template: &str, id: &str) -> Call {
         params: Params(params.map(|(name, value)| (name.into(), value.into())).into()),
         client: Some(known),
         recognized_at,
-        ..Call::new(Method::GET, template, now)
+        ..homeroom_testkit::call(Method::GET, template, now)
     }
 }
 

@@ -70,7 +70,7 @@ async fn token_for(app: &TestApp, (key, secret): (String, String), now: Timestam
         headers,
         body: RequestBody::Bytes(body.to_string().into()),
         body_limits: route.body,
-        ..homeroom_access::Call::new(Method::POST, "/oauth/token", now)
+        ..homeroom_testkit::call(Method::POST, "/oauth/token", now)
     };
     let response = (route.handler)(call).await.unwrap();
     let body = response.into_body().collect().await.unwrap().to_bytes();

@@ -3,7 +3,7 @@
 use homeroom_gateway::{AccessLog, LoggedRequests, Rate};
 use homeroom_http::{Cors, Timestamp};
 use homeroom_store::StoreUrl;
-use homeroom_testkit::{FULL_ACCESS, TestApp};
+use homeroom_testkit::{FULL_ACCESS, Folder, TestApp};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -52,6 +52,10 @@ async fn credentials_may_be_in_a_small_form() {
 
     let (status, answer) = whoami(&server, &form, &body).await;
     assert_eq!((status, &answer), (200, &json!({"key": key, "bytes": body.len()})));
+    let api_key = format!("{key}.{secret}");
+    let beside = [form[0], ("x-api-key", api_key.as_str())];
+    let (status, _) = whoami(&server, &beside, "content=x").await;
+    assert_eq!(status, 200, "a header counts before a form");
 
     let (status, _) = whoami(&server, &form, "Authorization=Basic+x&content=x").await;
     assert_eq!(status, 401);
@@ -207,7 +211,8 @@ async fn each_client_has_its_own_limit_of_requests() {
 
 #[tokio::test]
 async fn the_log_has_ids_and_no_values() {
-    let path = std::env::temp_dir().join(format!("homeroom-log-{}", uuid::Uuid::new_v4()));
+    let folder = Folder::new();
+    let path = folder.path().join("requests.jsonl");
     let server = Server::start_with(
         |door| {
             let file = std::fs::File::create(&path).unwrap();
@@ -231,7 +236,6 @@ async fn the_log_has_ids_and_no_values() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    std::fs::remove_file(&path).unwrap();
 
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of = |name: &str| lines.iter().map(|line| line[name].clone()).collect::<Vec<_>>();

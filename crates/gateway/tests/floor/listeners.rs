@@ -1,49 +1,32 @@
 //! TLS, versions of HTTP, other protocols.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_client::{Phase, Request, Url, Versions};
 use homeroom_gateway::{Identity, Tls};
+use homeroom_testkit::Folder;
 use http::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::{LONG, Server, head, tls_client};
 
-/// A folder with certificates, removed with the value.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        let path = std::env::temp_dir().join(format!("homeroom-tls-{}", uuid::Uuid::new_v4()));
-        std::fs::create_dir(&path).unwrap();
-        Self(path)
+/// Makes a certificate of localhost in a folder; returns it as PEM text.
+fn renew(folder: &Folder) -> String {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    // As tools do that renew certificates: both files are replaced, one after the other.
+    for (name, text) in [("a.key", made.signing_key.serialize_pem()), ("a.pem", made.cert.pem())] {
+        let new = folder.write("new", text);
+        std::fs::rename(new, folder.path().join(name)).unwrap();
     }
-
-    /// Makes a certificate of localhost; returns it as PEM text.
-    fn renew(&self) -> String {
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-        // As tools do that renew certificates: both files are replaced, one after the other.
-        for (name, text) in
-            [("a.key", made.signing_key.serialize_pem()), ("a.pem", made.cert.pem())]
-        {
-            std::fs::write(self.0.join("new"), text).unwrap();
-            std::fs::rename(self.0.join("new"), self.0.join(name)).unwrap();
-        }
-        made.cert.pem()
-    }
-
-    fn identity(&self) -> Identity {
-        let file = |name: &str| Path::new(&self.0).join(name);
-        Identity { names: vec![], certificate: file("a.pem"), key: file("a.key") }
-    }
+    made.cert.pem()
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Reads the certificate of a folder.
+fn tls_of(folder: &Folder) -> Tls {
+    let file = |name: &str| folder.path().join(name);
+    let identity = Identity { names: vec![], certificate: file("a.pem"), key: file("a.key") };
+    Tls::new(vec![identity]).unwrap()
 }
 
 fn secure(server: &Server, path: &str) -> Url {
@@ -53,8 +36,8 @@ fn secure(server: &Server, path: &str) -> Url {
 #[tokio::test]
 async fn both_versions_of_http_are_served_within_tls() {
     let folder = Folder::new();
-    let pem = folder.renew();
-    let tls = Tls::new(vec![folder.identity()]).unwrap();
+    let pem = renew(&folder);
+    let tls = tls_of(&folder);
     let server = Server::start_with(|door| door, Some(tls)).await;
     for versions in [Versions::Negotiated, Versions::Http1] {
         let client = tls_client(&pem, versions);
@@ -71,8 +54,8 @@ async fn both_versions_of_http_are_served_within_tls() {
 #[tokio::test]
 async fn a_certificate_that_changes_under_load_fails_no_request() {
     let folder = Folder::new();
-    let first = folder.renew();
-    let tls = Tls::new(vec![folder.identity()]).unwrap();
+    let first = renew(&folder);
+    let tls = tls_of(&folder);
     let server = Arc::new(Server::start_with(|door| door, Some(tls)).await);
     let old = tls_client(&first, Versions::Http1);
     let get = |server: &Server| Request::get(secure(server, "/floor/stream/1000"));
@@ -97,7 +80,7 @@ async fn a_certificate_that_changes_under_load_fails_no_request() {
             (answered, refused)
         })
     };
-    let second = folder.renew();
+    let second = renew(&folder);
     let new = tls_client(&second, Versions::Http1);
 
     let renewed = async {
@@ -145,8 +128,8 @@ async fn a_connection_changes_to_another_protocol_and_is_left_alone() {
 #[tokio::test]
 async fn another_protocol_works_within_tls() {
     let folder = Folder::new();
-    let pem = folder.renew();
-    let tls = Tls::new(vec![folder.identity()]).unwrap();
+    let pem = renew(&folder);
+    let tls = tls_of(&folder);
     let server = Server::start_with(|door| door, Some(tls)).await;
     let trust = homeroom_client::Trust::Bundle(pem.into_bytes());
     let config = trust.read(Versions::Http1).unwrap().unwrap();

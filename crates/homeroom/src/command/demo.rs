@@ -76,7 +76,7 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
         let server = Server::new(listeners, app, &config, Some(credentials.clone()))?;
         let (stop, hung_up) = (told_to_stop(), hung_up());
         let demo = Demo {
-            url: format!("http://{}", server.address()),
+            url: server.url(),
             data_dir: config.store.data_dir.clone(),
             failing,
             loaded,

@@ -224,11 +224,11 @@ pub struct LogConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RequestLog {
-    /// None.
+    /// No request is logged.
     Off,
-    /// Those that are answered with a status of 400 and more.
+    /// The requests that are answered with a status of 400 and more are logged.
     Errors,
-    /// All.
+    /// Every request is logged.
     All,
 }
 

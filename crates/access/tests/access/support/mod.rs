@@ -146,7 +146,7 @@ pub async fn call_route(
         correlation_id: "c".into(),
         body: RequestBody::Bytes(Bytes::copy_from_slice(body.as_bytes())),
         body_limits: route.body,
-        ..Call::new(route.methods[0].clone(), path, now)
+        ..homeroom_testkit::call(route.methods[0].clone(), path, now)
     };
     let answered = (route.handler)(call).await;
     read(answered.unwrap_or_else(|problem| problem.into_response("c"))).await

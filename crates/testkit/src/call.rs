@@ -1,0 +1,26 @@
+//! A call as the front door hands it on, for tests that ask a part's handlers directly.
+
+use bytes::Bytes;
+use homeroom_http::{BodyLimits, Call, Params, RequestBody, Timestamp};
+use http::{HeaderMap, Method};
+
+/// Makes a call of a caller that nothing is known of, with no headers and no body.
+pub fn call<C>(method: Method, path: impl Into<String>, now: Timestamp) -> Call<C> {
+    Call {
+        method,
+        path: path.into(),
+        query: String::new(),
+        headers: HeaderMap::new(),
+        params: Params::default(),
+        client: None,
+        recognized_at: 0,
+        request_id: "0".repeat(32),
+        correlation_id: "0".repeat(32),
+        base_url: "http://127.0.0.1:8080".into(),
+        host: "127.0.0.1:8080".into(),
+        now,
+        body: RequestBody::Bytes(Bytes::new()),
+        body_limits: BodyLimits::NONE,
+        upgrade: None,
+    }
+}
