@@ -11,6 +11,7 @@ mod house;
 mod long;
 mod part;
 mod program;
+mod random;
 mod shim;
 mod soak;
 mod summary;

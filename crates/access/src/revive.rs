@@ -38,7 +38,7 @@ pub struct Revival {
 }
 
 /// Clients with their secrets, claim sets, and what identifies a store.
-struct Registered {
+struct StoredClients {
     clients: BTreeMap<String, ClientRecord>,
     secrets: BTreeMap<String, Vec<SecretRecord>>,
     claim_sets: BTreeMap<String, String>,
@@ -46,7 +46,7 @@ struct Registered {
     version: i64,
 }
 
-impl Registered {
+impl StoredClients {
     fn read(snapshot: &Snapshot) -> Result<Self, StoreError> {
         let rows = |text| snapshot.rows(Sql::new(text, vec![]));
         let damaged = |what: &str| StoreError::Failed(format!("a row of a {what} cannot be read"));
@@ -90,10 +90,10 @@ pub fn revive(
     as_in_backup: bool,
     now: Timestamp,
 ) -> Result<(Revival, Vec<Sql>), StoreError> {
-    let new = Registered::read(restored)?;
+    let new = StoredClients::read(restored)?;
     let mut revival = Revival::default();
     let mut statements = vec![];
-    let old = replaced.map(Registered::read).transpose()?;
+    let old = replaced.map(StoredClients::read).transpose()?;
     // Keys of another store, or of an earlier state of this one, say nothing about this one's.
     let old = old
         .filter(|old| !old.server_keys.is_disjoint(&new.server_keys) && old.version >= new.version);
@@ -122,8 +122,8 @@ pub fn revive(
 /// Compares one client of the backup with its state in the replaced store.
 fn compare(
     client: &ClientRecord,
-    new: &Registered,
-    old: &Registered,
+    new: &StoredClients,
+    old: &StoredClients,
     as_in_backup: bool,
     now: Timestamp,
     revival: &mut Revival,

@@ -72,7 +72,7 @@ impl AnswerRoom {
             if body.is_stream() {
                 return Body::stream(HeldStream { body, place: Arc::new(place) });
             }
-            body.map(|bytes| Bytes::from_owner(Held { bytes, _place: place }))
+            body.map(|bytes| Bytes::from_owner(HeldBytes { bytes, _place: place }))
         }))
     }
 
@@ -117,12 +117,12 @@ impl AnswerRoom {
 
 /// An answer's bytes and their place; both are released when the last byte has been handed to the
 /// system.
-struct Held {
+struct HeldBytes {
     bytes: Bytes,
     _place: Taken,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for HeldBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use homeroom_document::AuditProgress;
-use homeroom_store::{Snapshot, SnapshotOptions, Sql, StandardName, Store, StoreError, StoreUrl};
+use homeroom_store::{Snapshot, SnapshotOptions, Store, StoreError, StoreUrl};
 use serde::{Deserialize, Serialize};
 
 use crate::command::terminal::{ProgressLine, grouped};
@@ -74,7 +74,7 @@ fn look_at_documents(
     let time_max = end.saturating_duration_since(Instant::now());
     let options = SnapshotOptions { time_max, ..SnapshotOptions::default() };
     let opened = Snapshot::open(url, &options).and_then(|snapshot| {
-        let theirs = standard_of(&snapshot)?;
+        let theirs = snapshot.standard()?;
         Ok((snapshot, theirs))
     });
     let (snapshot, theirs) = match opened {
@@ -97,16 +97,6 @@ fn look_at_documents(
     looked.left_out.extend(audit.left_out);
     looked.documents = audit.documents;
     Ok(())
-}
-
-/// Returns the standard that a store's documents belong to, if it is recorded.
-fn standard_of(snapshot: &Snapshot) -> Result<Option<StandardName>, StoreError> {
-    let text = "SELECT schema_name, version FROM standard WHERE id = 1";
-    let rows = snapshot.rows(Sql::new(text, vec![]))?;
-    Ok(rows.first().and_then(|row| {
-        let text = |at: usize| Some(row.get(at)?.as_text()?.to_owned());
-        Some(StandardName { schema: text(0)?, version: text(1)? })
-    }))
 }
 
 /// Shows the progress of a check as a line on stderr.

@@ -64,7 +64,7 @@ mod stable;
 #[cfg(test)]
 mod tests;
 
-pub use constants::{Constants, Goal, Goals, Voiding};
+pub use constants::{Constants, Goals, StableGoal, Voiding};
 pub use driver::{Driver, Event};
 pub use judge::TrialVerdict;
 pub use levels::{AtLeast, Level, Levels};

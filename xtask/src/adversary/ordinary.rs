@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::random::Random;
 use crate::soak::client::Client;
-use crate::soak::load::{Random, student};
+use crate::soak::load::student;
 use crate::soak::server::Server;
 
 /// The number of ordinary clients.

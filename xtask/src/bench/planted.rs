@@ -17,6 +17,7 @@ use super::machine::spread;
 use super::options::Options;
 use super::server::BINARY;
 use crate::house::Done;
+use crate::random::Random;
 
 /// The planted capacity in requests per second.
 const CAPACITY: f64 = 400.0;
@@ -103,7 +104,7 @@ impl Noise {
         let noise = Self::new();
         let is_over = noise.is_over;
         thread::spawn(move || {
-            let mut random = Random(seed);
+            let mut random = Random::of(seed);
             while !is_over.load(Ordering::Relaxed) {
                 let pause = -15.0 * (1.0 - random.share()).ln();
                 sleep(Duration::from_secs_f64(pause), is_over);
@@ -143,19 +144,5 @@ fn sleep(time: Duration, is_over: &AtomicBool) {
     let until = Instant::now() + time;
     while Instant::now() < until && !is_over.load(Ordering::Relaxed) {
         thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// `SplitMix64`: reproducible pauses and lengths.
-struct Random(u64);
-
-impl Random {
-    /// Returns a number from 0 up to but not including 1.
-    fn share(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::client::Answer;
 use super::server::Server;
+use crate::random::Random;
 
 /// The number of well-behaved clients.
 const CLIENTS: usize = 8;
@@ -131,7 +132,7 @@ impl<'a> Load<'a> {
     /// Sends requests on schedule, one after another.
     fn behave(self, number: usize) {
         let pause = Duration::from_secs_f64(CLIENTS as f64 / self.rate);
-        let mut random = Random(number as u64 + 1);
+        let mut random = Random::of(number as u64 + 1);
         let mut own: VecDeque<String> = (0..DOCUMENTS).map(|at| name(number, at)).collect();
         let (mut next, mut paths) = (DOCUMENTS, VecDeque::<String>::new());
         let Ok(mut client) = self.server.client() else {
@@ -207,7 +208,7 @@ impl<'a> Load<'a> {
         let Ok(client) = self.server.client() else {
             return self.tally.complain("no token at the start".into());
         };
-        let mut random = Random(number as u64 + 1_000);
+        let mut random = Random::of(number as u64 + 1_000);
         let body = student(&name(0, 0), "Ada 1");
         let write = client.request("POST", STUDENTS, Some(&body));
         let page = client.request("GET", &format!("{STUDENTS}?limit=500"), None);
@@ -259,23 +260,4 @@ pub fn student(id: &str, first_name: &str) -> String {
         "birthDate": "2012-05-17",
     })
     .to_string()
-}
-
-/// Reproducible random numbers (splitmix64).
-pub struct Random(u64);
-
-impl Random {
-    /// Returns a generator with this seed.
-    pub fn of(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// Returns a number below `end`.
-    pub fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % end.max(1) as u64).unwrap_or(0)
-    }
 }

@@ -28,7 +28,7 @@ impl CustomView {
     ///
     /// Every error that was found, one sentence each, with its place.
     pub(crate) fn read(name: &str, definition: &Value, model: &Model) -> Result<Self, Vec<String>> {
-        let mut reader = Reader { faults: vec![], model, rules: 0 };
+        let mut reader = DefinitionReader { faults: vec![], model, rules: 0 };
         let basis = reader.basis(name, definition);
         if let Some(members) = definition.as_object() {
             reader.known("definition", members, &MEMBERS);
@@ -70,13 +70,13 @@ enum Owner<'m> {
     Abstract(&'m str),
 }
 
-struct Reader<'m> {
+struct DefinitionReader<'m> {
     faults: Vec<String>,
     model: &'m Model,
     rules: usize,
 }
 
-impl<'m> Reader<'m> {
+impl<'m> DefinitionReader<'m> {
     fn fault(&mut self, place: &str, message: &str) {
         self.faults.push(format!("{place}: {message}"));
     }

@@ -19,7 +19,7 @@ const DOCUMENTS_MAX: usize = 200_000;
 const PAGE: u32 = 2_000;
 
 /// A parameter with a value, and which documents have it at the path's end.
-pub(super) struct Given {
+pub(super) struct ParameterFilter {
     parameter: Parameter,
     ends: Filter,
 }
@@ -29,7 +29,7 @@ pub(super) struct Asked {
     /// Filters of the base resource itself.
     pub(super) base: Filter,
     /// Filters by paths.
-    pub(super) given: Vec<Given>,
+    pub(super) given: Vec<ParameterFilter>,
 }
 
 impl Asked {
@@ -85,7 +85,7 @@ pub(super) async fn read(api: &DataApi, base: ResourceId, sent: Sent) -> Result<
         let ends = Query::of([(parameter.field.clone(), value)]);
         let resource = api.catalog.model.resource(parameter.of);
         let ends = filter::read(&api.catalog, &api.store, resource, &ends).await?;
-        given.push(Given { parameter, ends });
+        given.push(ParameterFilter { parameter, ends });
     }
     let resource = api.catalog.model.resource(base);
     let base = Query::of(sent.base);
@@ -109,13 +109,16 @@ impl Walk<'_> {
     ///
     /// 403 if the caller may read nothing of a resource on a path, 400 if a path passes too many
     /// documents; errors of the store.
-    pub(super) async fn bases(&mut self, given: &[Given]) -> Result<Option<Among>, Problem> {
+    pub(super) async fn bases(
+        &mut self,
+        given: &[ParameterFilter],
+    ) -> Result<Option<Among>, Problem> {
         let [first, others @ ..] = given else { return Ok(None) };
         let among = self.base(first).await?;
         if others.is_empty() {
             return Ok(Some(among));
         }
-        let base = |given: &Given| given.parameter.steps.first().map(|step| step.from);
+        let base = |given: &ParameterFilter| given.parameter.steps.first().map(|step| step.from);
         let Some(base) = base(first) else { return Ok(Some(among)) };
         let mut ids = self.documents(base, among).await?;
         for other in others {
@@ -140,7 +143,7 @@ impl Walk<'_> {
         Ok(ids)
     }
 
-    async fn base(&mut self, given: &Given) -> Result<Among, Problem> {
+    async fn base(&mut self, given: &ParameterFilter) -> Result<Among, Problem> {
         let mut query = self.reachable(given.parameter.of)?;
         query.targets.clone_from(&given.ends.targets);
         query.conditions.extend(given.ends.conditions.iter().cloned());

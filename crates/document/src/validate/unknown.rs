@@ -52,7 +52,7 @@ fn search(
     max: usize,
     upto: Doubt,
 ) -> Vec<(String, Doubt)> {
-    let mut search = Search { model, path: "$".to_owned(), found: vec![], max, upto };
+    let mut search = UnknownMembers { model, path: "$".to_owned(), found: vec![], max, upto };
     if let Json::Object(members) = json {
         search.object(&resource.properties, members, &OF_ANSWERS);
     }
@@ -72,7 +72,7 @@ enum Doubt {
 }
 
 /// A search, and the path to the object in which it is.
-struct Search<'m> {
+struct UnknownMembers<'m> {
     model: &'m Model,
     path: String,
     found: Vec<(String, Doubt)>,
@@ -80,7 +80,7 @@ struct Search<'m> {
     upto: Doubt,
 }
 
-impl Search<'_> {
+impl UnknownMembers<'_> {
     fn object(&mut self, properties: &[Property], members: &Members<'_>, also: &[&str]) {
         for (name, value) in members {
             let known = properties.iter().find(|known| known.name.eq_ignore_ascii_case(name));

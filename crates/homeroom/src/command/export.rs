@@ -41,7 +41,7 @@ pub struct ExportArgs {
     out: PathBuf,
     /// Format of the files
     #[arg(long, value_enum, default_value = "jsonl")]
-    format: Format,
+    format: ExportFormat,
     /// Exports only what was changed or deleted after this change version
     #[arg(long, value_name = "V")]
     since: Option<i64>,
@@ -72,7 +72,7 @@ pub struct ExportArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ExportFormat {
     /// One document per line
     Jsonl,
     /// Tables
@@ -96,9 +96,9 @@ pub fn run(args: ExportArgs) -> Result<Exit, Failure> {
     refuse_contradictions(&args, is_stream)?;
     let options = ExportOptions {
         format: match args.format {
-            Format::Jsonl => homeroom_export::Format::Jsonl,
-            Format::Csv => homeroom_export::Format::Csv,
-            Format::Parquet => homeroom_export::Format::Parquet,
+            ExportFormat::Jsonl => homeroom_export::Format::Jsonl,
+            ExportFormat::Csv => homeroom_export::Format::Csv,
+            ExportFormat::Parquet => homeroom_export::Format::Parquet,
         },
         folder: (!is_stream).then(|| args.out.clone()),
         since: args.since,
@@ -152,14 +152,16 @@ fn not_whole(manifest: &Manifest) -> Failure {
 
 fn refuse_contradictions(args: &ExportArgs, is_stream: bool) -> Result<(), Failure> {
     let wrong = match (is_stream, args.format) {
-        (true, Format::Csv | Format::Parquet) => {
+        (true, ExportFormat::Csv | ExportFormat::Parquet) => {
             "only JSON lines can be written to standard output"
         }
-        (true, Format::Jsonl) if args.compress => {
+        (true, ExportFormat::Jsonl) if args.compress => {
             "standard output cannot be compressed; pipe it through gzip"
         }
-        (true, Format::Jsonl) if args.json => "standard output is already used for the documents",
-        (_, Format::Jsonl) if args.all_tables => "JSON lines have no tables",
+        (true, ExportFormat::Jsonl) if args.json => {
+            "standard output is already used for the documents"
+        }
+        (_, ExportFormat::Jsonl) if args.all_tables => "JSON lines have no tables",
         _ => return Ok(()),
     };
     Err(Failure::Usage(wrong.into()))

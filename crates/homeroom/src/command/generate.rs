@@ -28,7 +28,7 @@ pub struct GenerateArgs {
     out: PathBuf,
     /// Format: one file per resource (JSON lines), or interchanges (XML)
     #[arg(long, value_enum, value_delimiter = ',', default_value = "jsonl")]
-    format: Vec<Format>,
+    format: Vec<GenerateFormat>,
     /// The school year, by the calendar year in which it ends
     #[arg(long, value_name = "YEAR", default_value_t = SCHOOL_YEAR_DEFAULT)]
     school_year: u16,
@@ -38,7 +38,7 @@ pub struct GenerateArgs {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+enum GenerateFormat {
     /// Interchange files such as Student.xml
     Xml,
     /// JSON lines such as students.jsonl
@@ -55,8 +55,8 @@ pub fn run(args: GenerateArgs) -> Result<Exit, Failure> {
     let formats: Vec<_> = format
         .into_iter()
         .map(|format| match format {
-            Format::Xml => homeroom_district::Format::Xml,
-            Format::Jsonl => homeroom_district::Format::Jsonl,
+            GenerateFormat::Xml => homeroom_district::Format::Xml,
+            GenerateFormat::Jsonl => homeroom_district::Format::Jsonl,
         })
         .collect();
     let written =

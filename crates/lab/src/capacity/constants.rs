@@ -124,7 +124,7 @@ pub struct Voiding {
 #[serde(default, deny_unknown_fields)]
 pub struct Goals {
     /// Stable: the load that holds indefinitely.
-    pub stable: Goal,
+    pub stable: StableGoal,
     /// Burst: the largest share of a window that may be not ok.
     pub burst_not_ok: f64,
     /// Failure: the share of a window that must be exceeded by requests that are not ok.
@@ -136,7 +136,7 @@ pub struct Goals {
 /// What a rate must keep to be stable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Goal {
+pub struct StableGoal {
     /// The limit in milliseconds for the mean response time and the upper end of its interval.
     pub mean_ms: Option<f64>,
     /// The limit in milliseconds for the median of the windows' 99th percentiles.
@@ -245,7 +245,7 @@ impl Default for Voiding {
 impl Default for Goals {
     fn default() -> Self {
         Self {
-            stable: Goal::default(),
+            stable: StableGoal::default(),
             burst_not_ok: 0.01,
             failure_not_ok: 0.05,
             failure_goodput: 0.7,
@@ -253,7 +253,7 @@ impl Default for Goals {
     }
 }
 
-impl Default for Goal {
+impl Default for StableGoal {
     /// The published goal: a mean response time below one second.
     fn default() -> Self {
         Self {
@@ -267,7 +267,7 @@ impl Default for Goal {
     }
 }
 
-impl Goal {
+impl StableGoal {
     /// Returns a goal for interactive use: the 99th percentile of each window. The median window
     /// must keep the limit, the worst window twice the limit.
     pub fn p99(limit_ms: f64) -> Self {

@@ -1,6 +1,6 @@
 //! Judges one trial.
 
-use super::constants::{Constants, Goal, Voiding};
+use super::constants::{Constants, StableGoal, Voiding};
 use crate::statistics::{
     Estimate, batch_means, binomial_cdf, littles_gap, mann_kendall, median, mser5, theil_sen,
 };
@@ -97,7 +97,7 @@ pub fn figures(trial: &Trial, constants: &Constants) -> (Figures, bool) {
 /// Judges a trial by a goal, and says why.
 pub fn judge(
     trial: &Trial,
-    goal: &Goal,
+    goal: &StableGoal,
     constants: &Constants,
     (figures, settled): (&Figures, bool),
 ) -> (TrialVerdict, String) {
@@ -152,7 +152,7 @@ pub fn void(
 
 fn against(
     trial: &Trial,
-    goal: &Goal,
+    goal: &StableGoal,
     constants: &Constants,
     figures: &Figures,
     settled: bool,
@@ -394,7 +394,7 @@ mod tests {
     #[test]
     fn windows_are_judged_against_a_percentile_goal() {
         let constants = Constants::default();
-        let goal = Goal::p99(1_200.0);
+        let goal = StableGoal::p99(1_200.0);
         let verdict = |windows: &[f64]| {
             let trial = Trial { windows_p99_ms: windows.to_vec(), ..trial(20.0, 0.0, 0) };
             let (figures, settled) = figures(&trial, &constants);

@@ -230,7 +230,7 @@ fn a_time_budget_is_kept_and_reported_if_it_is_too_short() {
 #[test]
 fn a_different_goal_finds_a_different_level() {
     let mut constants = Constants::default();
-    constants.goals.stable = Goal::p99(60.0);
+    constants.goals.stable = StableGoal::p99(60.0);
 
     let found = searched(&World::quiet(400.0), 1, &constants);
 

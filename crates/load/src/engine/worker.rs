@@ -50,7 +50,7 @@ pub struct Worker<S: Source> {
     number: usize,
     shared: Arc<Shared>,
     poll: OwnedFd,
-    slots: Vec<Slot<S::Client>>,
+    slots: Vec<ModelledClient<S::Client>>,
     idle: Vec<u32>,
     most: usize,
     next_client: u32,
@@ -59,7 +59,7 @@ pub struct Worker<S: Source> {
 }
 
 /// A modelled client with its connection and its request.
-struct Slot<C> {
+struct ModelledClient<C> {
     client: C,
     connection: Option<Connection>,
     /// The number of the slot's connection, which identifies events of an older one.
@@ -232,7 +232,7 @@ impl<S: Source> Worker<S> {
         let number = self.next_client * threads + u32::try_from(self.number).unwrap_or(0);
         self.next_client += 1;
         let slot = u32::try_from(self.slots.len()).ok()?;
-        self.slots.push(Slot {
+        self.slots.push(ModelledClient {
             client: self.source.client(number),
             connection: None,
             generation: 0,

@@ -82,7 +82,8 @@ impl Template {
         place: Context,
         meaning: impl Fn(&str) -> Option<Meaning<'a>>,
     ) -> Result<Self, String> {
-        let mut reading = Reading { place, parts: vec![], text: String::new(), in_quotes: false };
+        let mut reading =
+            TemplateText { place, parts: vec![], text: String::new(), in_quotes: false };
         let mut rest = text;
         while let Some(at) = rest.find("${") {
             // In `$${` the first `$` escapes the second.
@@ -164,14 +165,14 @@ impl Template {
 }
 
 /// A text during parsing.
-struct Reading {
+struct TemplateText {
     place: Context,
     parts: Vec<Piece>,
     text: String,
     in_quotes: bool,
 }
 
-impl Reading {
+impl TemplateText {
     fn literal(&mut self, text: &str) {
         if self.place == Context::Json {
             let mut escaped = false;

@@ -40,7 +40,13 @@ pub fn place(source: &mut ResourceSource, schemas: &Schemas, rules: &Rules, out:
     owners.extend(source.base.iter().map(|(base, _)| base.clone()));
     let mut placer = Placer { schemas, rules, out, ignored: vec![] };
     let mut objects = Objects { properties: &mut source.properties, claimed: vec![] };
-    let at = At { type_name: &name, path: String::new(), whole: name.clone(), owners, role: None };
+    let at = SchemaPosition {
+        type_name: &name,
+        path: String::new(),
+        whole: name.clone(),
+        owners,
+        role: None,
+    };
     placer.walk(&at, &mut objects, 0);
     placer.note_bare(&name, &objects);
     source.ignored_elements = placer.ignored;
@@ -76,7 +82,7 @@ struct Objects<'a> {
 }
 
 /// The current position in the XML schema.
-struct At<'a> {
+struct SchemaPosition<'a> {
     type_name: &'a str,
     /// Elements from the JSON object's own element to here, each followed by `/`.
     path: String,
@@ -89,7 +95,7 @@ struct At<'a> {
 }
 
 /// What an element holds.
-enum Content<'a> {
+enum ElementContent<'a> {
     Descriptor(&'a str),
     Reference(&'a str),
     SchoolYear,
@@ -98,7 +104,7 @@ enum Content<'a> {
 }
 
 impl Placer<'_> {
-    fn walk(&mut self, at: &At<'_>, objects: &mut Objects<'_>, depth: usize) {
+    fn walk(&mut self, at: &SchemaPosition<'_>, objects: &mut Objects<'_>, depth: usize) {
         let schemas = self.schemas;
         for (owner, element) in schemas.elements_of(at.type_name) {
             let whole = format!("{}/{}", at.whole, element.name);
@@ -117,7 +123,7 @@ impl Placer<'_> {
         &mut self,
         element: &Element,
         whole: String,
-        at: &At<'_>,
+        at: &SchemaPosition<'_>,
         objects: &mut Objects<'_>,
         depth: usize,
     ) {
@@ -127,12 +133,12 @@ impl Placer<'_> {
         let found = objects.find(&names, &content, element.many);
         let Some(index) = found else {
             match content {
-                Content::Common(kind) if !element.many && depth < DEPTH_MAX => {
+                ElementContent::Common(kind) if !element.many && depth < DEPTH_MAX => {
                     let mut owners = at.owners.clone();
                     owners.extend([kind.to_owned(), element.name.clone()]);
                     let role = element.name.strip_suffix(kind).map(String::from);
                     let role = role.filter(|role| !role.is_empty());
-                    let inner = At {
+                    let inner = SchemaPosition {
                         type_name: kind,
                         path: format!("{path}/"),
                         whole,
@@ -152,14 +158,14 @@ impl Placer<'_> {
         let inner = match &mut property.kind {
             Type::Object(inner) | Type::List(inner) => inner,
             kind => {
-                if let Content::Simple(name) = content {
+                if let ElementContent::Simple(name) = content {
                     self.bounds(name, kind);
                 }
                 return;
             }
         };
-        if let Content::Common(kind) = content {
-            let at = At {
+        if let ElementContent::Common(kind) = content {
+            let at = SchemaPosition {
                 type_name: kind,
                 path: String::new(),
                 whole: whole.clone(),
@@ -171,21 +177,21 @@ impl Placer<'_> {
             self.note_bare(&whole, &objects);
         } else if let [single] = inner.as_mut_slice() {
             single.xml = Some(".".into());
-            if let Content::Simple(name) = content {
+            if let ElementContent::Simple(name) = content {
                 self.bounds(name, &mut single.kind);
             }
         }
     }
 
-    fn content<'e>(&self, kind: &'e str) -> Content<'e> {
+    fn content<'e>(&self, kind: &'e str) -> ElementContent<'e> {
         if kind == "SchoolYearType" {
-            return Content::SchoolYear;
+            return ElementContent::SchoolYear;
         }
         match kind.strip_suffix("ReferenceType") {
-            Some(name) if name.ends_with("Descriptor") => Content::Descriptor(name),
-            Some(name) => Content::Reference(name),
-            None if self.schemas.complex.contains_key(kind) => Content::Common(kind),
-            None => Content::Simple(kind),
+            Some(name) if name.ends_with("Descriptor") => ElementContent::Descriptor(name),
+            Some(name) => ElementContent::Reference(name),
+            None if self.schemas.complex.contains_key(kind) => ElementContent::Common(kind),
+            None => ElementContent::Simple(kind),
         }
     }
 
@@ -194,8 +200,8 @@ impl Placer<'_> {
     fn names(
         &mut self,
         element: &Element,
-        content: &Content<'_>,
-        at: &At<'_>,
+        content: &ElementContent<'_>,
+        at: &SchemaPosition<'_>,
         whole: &str,
     ) -> Vec<String> {
         if let Some(rule) = self.rules.element.iter().find(|rule| rule.element == whole) {
@@ -213,15 +219,15 @@ impl Placer<'_> {
                 stems.push(rest.to_owned());
             }
         }
-        if let Content::Reference(target) = content {
+        if let ElementContent::Reference(target) = content {
             let role = name.strip_suffix(&format!("{target}Reference"));
             if role.is_some_and(|role| target.starts_with(role)) {
                 stems.push(format!("{target}Reference"));
             }
         }
         let ending = match content {
-            Content::Descriptor(_) if !element.many => "Descriptor",
-            Content::SchoolYear => "TypeReference",
+            ElementContent::Descriptor(_) if !element.many => "Descriptor",
+            ElementContent::SchoolYear => "TypeReference",
             _ => "",
         };
         let cut = if element.many { "Reference" } else { "" };
@@ -229,7 +235,7 @@ impl Placer<'_> {
             .iter()
             .map(|stem| format!("{}{ending}", stem.strip_suffix(cut).unwrap_or(stem)))
             .collect();
-        if matches!(content, Content::SchoolYear) {
+        if matches!(content, ElementContent::SchoolYear) {
             names.extend(stems);
         }
         names
@@ -270,7 +276,7 @@ impl Placer<'_> {
 }
 
 impl Objects<'_> {
-    fn find(&self, names: &[String], content: &Content<'_>, many: bool) -> Option<usize> {
+    fn find(&self, names: &[String], content: &ElementContent<'_>, many: bool) -> Option<usize> {
         names.iter().find_map(|name| {
             (0..self.properties.len())
                 .filter(|at| !self.claimed.contains(at))
@@ -287,33 +293,33 @@ fn endings(name: &str) -> impl Iterator<Item = &str> {
         .map(move |(at, _)| &name[at..])
 }
 
-fn fits(property: &PropertySource, name: &str, content: &Content<'_>, many: bool) -> bool {
+fn fits(property: &PropertySource, name: &str, content: &ElementContent<'_>, many: bool) -> bool {
     if many {
         let Type::List(inner) = &property.kind else { return false };
         let named = same(&property.name, name)
             || singulars(&property.name).iter().any(|singular| same(singular, name));
         return named
             && match content {
-                Content::Common(_) => true,
+                ElementContent::Common(_) => true,
                 _ => matches!(inner.as_slice(), [single] if holds(&single.kind, content)),
             };
     }
     same(&property.name, name)
         && match content {
-            Content::Common(_) => matches!(property.kind, Type::Object(_)),
+            ElementContent::Common(_) => matches!(property.kind, Type::Object(_)),
             _ => holds(&property.kind, content),
         }
 }
 
-fn holds(kind: &Type, content: &Content<'_>) -> bool {
+fn holds(kind: &Type, content: &ElementContent<'_>) -> bool {
     match (kind, content) {
-        (Type::Descriptor(name), Content::Descriptor(wanted)) => name == wanted,
-        (Type::Reference { target, .. }, Content::Reference(wanted)) => target == wanted,
-        (Type::Reference { target, .. }, Content::SchoolYear) => target == "SchoolYearType",
+        (Type::Descriptor(name), ElementContent::Descriptor(wanted)) => name == wanted,
+        (Type::Reference { target, .. }, ElementContent::Reference(wanted)) => target == wanted,
+        (Type::Reference { target, .. }, ElementContent::SchoolYear) => target == "SchoolYearType",
         (Type::Descriptor(_) | Type::Reference { .. } | Type::Object(_) | Type::List(_), _) => {
             false
         }
-        (Type::Integer { .. }, Content::SchoolYear) | (_, Content::Simple(_)) => true,
+        (Type::Integer { .. }, ElementContent::SchoolYear) | (_, ElementContent::Simple(_)) => true,
         _ => false,
     }
 }

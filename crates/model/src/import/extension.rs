@@ -17,9 +17,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use self::columns::Columns;
-use self::facts::Facts;
+use self::facts::ResourceFacts;
 use self::place::At;
-use self::properties::Walk;
+use self::properties::SchemaWalk;
 use self::targets::Targets;
 use super::draft::empty;
 use super::draft::{Column, ColumnPlace};
@@ -111,7 +111,7 @@ impl Importer<'_> {
         let mut facts = vec![];
         let mut names = HashSet::new();
         for (endpoint, at) in resources.members() {
-            let read = Facts::read(&endpoint, &at, &mut self.problems);
+            let read = ResourceFacts::read(&endpoint, &at, &mut self.problems);
             let Some(read) = read else { continue };
             if !names.insert(read.name.to_ascii_lowercase()) {
                 self.problems.push(at.at("resourceName").wrong(format!(
@@ -185,9 +185,9 @@ impl Importer<'_> {
         }
     }
 
-    fn resource(&mut self, facts: &Facts<'_>, targets: &Targets<'_>, source: &mut Source) {
+    fn resource(&mut self, facts: &ResourceFacts<'_>, targets: &Targets<'_>, source: &mut Source) {
         let columns = Columns::of(facts, &mut self.problems);
-        let mut walk = Walk {
+        let mut walk = SchemaWalk {
             facts,
             targets,
             columns: &columns,
@@ -228,7 +228,7 @@ impl Importer<'_> {
     }
 
     /// Returns the name of the extended resource.
-    fn extended(&mut self, facts: &Facts<'_>) -> String {
+    fn extended(&mut self, facts: &ResourceFacts<'_>) -> String {
         let core = &self.model.projects[0];
         if self.model.by_name(&format!("{}/{}", core.schema, facts.name)).is_none() {
             self.problems.push(facts.at.at("resourceName").wrong(format!(
@@ -240,7 +240,11 @@ impl Importer<'_> {
         facts.name.clone()
     }
 
-    fn base(&mut self, facts: &Facts<'_>, targets: &Targets<'_>) -> Option<(String, Vec<KeyMap>)> {
+    fn base(
+        &mut self,
+        facts: &ResourceFacts<'_>,
+        targets: &Targets<'_>,
+    ) -> Option<(String, Vec<KeyMap>)> {
         let base = facts.base.as_ref()?;
         let Some(name) = targets.base(&base.project, &base.name) else {
             self.problems.push(facts.at.at("superclassResourceName").wrong(format!(
@@ -274,7 +278,7 @@ fn source_descriptor(model: &Model) -> Vec<String> {
 }
 
 /// Returns the groups of places that must agree, as the equality constraints join them.
-fn groups(facts: &Facts<'_>) -> Vec<Vec<String>> {
+fn groups(facts: &ResourceFacts<'_>) -> Vec<Vec<String>> {
     let places = facts.equal.iter().enumerate().flat_map(|(at, group)| {
         group.iter().map(move |path| ColumnPlace {
             column: Column { table: String::new(), name: at.to_string() },
@@ -291,7 +295,7 @@ fn plain(path: &str) -> String {
 }
 
 /// Returns the subjects of authorization: organization, persons, namespace.
-fn subjects(facts: &Facts<'_>, columns: &Columns) -> Vec<SubjectSource> {
+fn subjects(facts: &ResourceFacts<'_>, columns: &Columns) -> Vec<SubjectSource> {
     let mut subjects: Vec<SubjectSource> = vec![];
     for (kind, path) in &facts.securable {
         let Some(column) = columns.of_path(path) else { continue };

@@ -2,7 +2,8 @@
 
 use crate::error::StoreError;
 use crate::plan::{Answer, Ask, Decision, Plan, Refused, Write};
-use crate::sql::Sql;
+use crate::snapshot::Snapshot;
+use crate::sql::{Sql, Value};
 use crate::store::handle::Store;
 
 const FOUND: &str = "SELECT schema_name, version FROM standard WHERE id = 1";
@@ -21,6 +22,26 @@ pub struct StandardName {
 impl std::fmt::Display for StandardName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.schema, self.version)
+    }
+}
+
+impl StandardName {
+    /// Returns the standard that the rows of [`FOUND`] name.
+    fn of(rows: &[Vec<Value>]) -> Option<Self> {
+        let row = rows.first()?;
+        let text = |at: usize| Some(row.get(at)?.as_text()?.to_owned());
+        Some(Self { schema: text(0)?, version: text(1)? })
+    }
+}
+
+impl Snapshot {
+    /// Returns the standard that the store's documents follow, if it is recorded.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub fn standard(&self) -> Result<Option<StandardName>, StoreError> {
+        Ok(StandardName::of(&self.rows(Sql::new(FOUND, vec![]))?))
     }
 }
 
@@ -47,11 +68,7 @@ impl Store {
             let Some(Answer::Rows(rows)) = found.into_iter().next() else {
                 return Decision::Refuse(Other::Store(StoreError::Closed));
             };
-            let kept = rows.first().and_then(|row| {
-                let text = |at: usize| Some(row.get(at)?.as_text()?.to_owned());
-                Some(StandardName { schema: text(0)?, version: text(1)? })
-            });
-            match kept {
+            match StandardName::of(&rows) {
                 Some(kept) if kept == standard => Decision::Write(vec![], ()),
                 Some(other) if !replace => Decision::Refuse(Other::Standard(other)),
                 Some(_) | None => {

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Args;
-use homeroom_lab::capacity::{Capacity, Constants, Event, Goal, Phase, find};
+use homeroom_lab::capacity::{Capacity, Constants, Event, Phase, StableGoal, find};
 use homeroom_lab::report::Report;
 use homeroom_lab::runner::{KeptTrial, TrialRunner, at_level};
 use homeroom_lab::self_check::check_self;
@@ -71,7 +71,7 @@ pub fn run(args: CapacityArgs) -> Result<Exit, Failure> {
         constants.start_rate = rate;
     }
     if let Some(HumanDuration(limit)) = args.p99 {
-        constants.goals.stable = Goal::p99(limit.as_secs_f64() * 1e3);
+        constants.goals.stable = StableGoal::p99(limit.as_secs_f64() * 1e3);
     }
     search(&constants, &args.to, &args.send, &args.watch, &args.output)?;
     Ok(Exit::Done)

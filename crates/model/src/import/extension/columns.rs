@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::facts::{Facts, ReferenceFacts};
+use super::facts::{ReferenceFacts, ResourceFacts};
 use crate::import::outcome::Problem;
 use crate::words::capitalized;
 
@@ -19,7 +19,7 @@ impl Columns {
     /// the member begins with it, or where the value must equal that of a reference without a role.
     /// If two values that need not agree would share a name, the second takes its reference's
     /// name in front instead.
-    pub(super) fn of(facts: &Facts<'_>, problems: &mut Vec<Problem>) -> Self {
+    pub(super) fn of(facts: &ResourceFacts<'_>, problems: &mut Vec<Problem>) -> Self {
         let mut by_path = HashMap::new();
         let mut objects: Vec<(&String, &ReferenceFacts<'_>)> = facts.references.iter().collect();
         objects.sort_by_key(|(object, _)| (object.contains("[*]"), *object));
@@ -54,7 +54,7 @@ impl Columns {
     }
 
     /// Renames columns that share a name although their values need not agree.
-    fn part_alike(&mut self, facts: &Facts<'_>) {
+    fn part_alike(&mut self, facts: &ResourceFacts<'_>) {
         let mut paths: Vec<String> =
             self.by_path.keys().filter(|path| !path.contains("[*]")).cloned().collect();
         paths.sort();
@@ -75,7 +75,7 @@ impl Columns {
 }
 
 fn name(
-    facts: &Facts<'_>,
+    facts: &ResourceFacts<'_>,
     object: &str,
     reference: &ReferenceFacts<'_>,
     member: &str,

@@ -7,7 +7,7 @@ use crate::import::outcome::Problem;
 use crate::words::is_word;
 
 /// What the file states about one resource.
-pub(super) struct Facts<'a> {
+pub(super) struct ResourceFacts<'a> {
     /// The resource's schema in the file.
     pub(super) at: At<'a>,
     pub(super) endpoint: String,
@@ -69,7 +69,7 @@ pub(super) struct DescriptorFacts<'a> {
 /// Kinds of subjects, in the order of a model file.
 const SUBJECTS: [&str; 5] = ["EducationOrganization", "Student", "Contact", "Staff", "Namespace"];
 
-impl<'a> Facts<'a> {
+impl<'a> ResourceFacts<'a> {
     /// Reads a resource's schema; [`None`] where it has no name.
     pub(super) fn read(endpoint: &str, at: &At<'a>, problems: &mut Vec<Problem>) -> Option<Self> {
         let Some(name) = at.get("resourceName").and_then(|name| name.text()) else {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::columns::Columns;
-use super::facts::Facts;
+use super::facts::ResourceFacts;
 use super::place::At;
 use super::targets::Targets;
 use super::{EXTENSIONS, ExtensionPart, PartSource, Presence, PropertySource, Type};
@@ -14,8 +14,8 @@ use crate::words::is_word;
 const DEPTH_MAX: usize = 8;
 
 /// The walk over one resource's schema.
-pub(super) struct Walk<'w> {
-    pub(super) facts: &'w Facts<'w>,
+pub(super) struct SchemaWalk<'w> {
+    pub(super) facts: &'w ResourceFacts<'w>,
     pub(super) targets: &'w Targets<'w>,
     pub(super) columns: &'w Columns,
     pub(super) problems: &'w mut Vec<Problem>,
@@ -34,7 +34,7 @@ struct Scope<'s> {
     depth: usize,
 }
 
-impl<'w> Walk<'w> {
+impl<'w> SchemaWalk<'w> {
     /// Returns the properties of a resource.
     pub(super) fn document(&mut self) -> Vec<PropertySource> {
         let schema = self.facts.at.at("jsonSchemaForInsert");

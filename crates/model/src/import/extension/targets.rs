@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::columns::Columns;
-use super::facts::Facts;
+use super::facts::ResourceFacts;
 use crate::resource::{Model, PropertyKind, Target};
 use crate::source::{ResourceKind, Source};
 
@@ -12,7 +12,7 @@ use crate::source::{ResourceKind, Source};
 pub(super) struct Targets<'a> {
     model: &'a Model,
     project: String,
-    own: HashMap<&'a str, &'a Facts<'a>>,
+    own: HashMap<&'a str, &'a ResourceFacts<'a>>,
 }
 
 /// The target of a reference.
@@ -24,7 +24,7 @@ pub(super) struct Found {
 }
 
 impl<'a> Targets<'a> {
-    pub(super) fn of(model: &'a Model, source: &Source, facts: &'a [Facts<'a>]) -> Self {
+    pub(super) fn of(model: &'a Model, source: &Source, facts: &'a [ResourceFacts<'a>]) -> Self {
         let own = facts.iter().filter(|facts| !facts.is_extension);
         Self {
             model,
