@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use homeroom_http::{Query, Response, json_response};
+use homeroom_http::{Kind, Problem, Query, Refusals, Response, json_response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
@@ -46,7 +46,8 @@ impl OAuthError {
     }
 
     pub(crate) fn into_response(self) -> Response {
-        let body = json!({"error": self.error, "error_description": self.description});
+        let description = allowed(&self.description);
+        let body = json!({"error": self.error, "error_description": description});
         let mut response = uncached(self.status, &body);
         if self.status == StatusCode::UNAUTHORIZED {
             let challenge = HeaderValue::from_static(r#"Basic realm="homeroom""#);
@@ -54,6 +55,55 @@ impl OAuthError {
         }
         response
     }
+}
+
+/// The form in which whatever is wrong with a token request is told, even before it is read. A client
+/// that knows the Ed-Fi problems finds their `type` beside the members of the standard.
+pub(crate) static OAUTH: Refusals = Refusals { prefix: "", answer: refused };
+
+fn refused(problem: Problem, correlation_id: &str) -> Response {
+    let detail = problem.detail.as_deref().unwrap_or_else(|| problem.kind.detail());
+    let sentences = [detail].into_iter().chain(problem.errors.iter().map(String::as_str));
+    let description = sentences.chain(problem.hint.as_deref()).collect::<Vec<_>>().join(" ");
+    let body = json!({
+        "error": error_of(problem.kind),
+        "error_description": allowed(&description),
+        "type": problem.kind.urn(),
+        "correlationId": correlation_id,
+    });
+    let mut response = uncached(problem.kind.status(), &body);
+    for (name, value) in &problem.headers {
+        response.headers_mut().append(name, value.clone());
+    }
+    response
+}
+
+/// Returns the error code for a refusal. The last two are those of the authorization endpoint, since
+/// the token endpoint has none for a server that cannot answer.
+///
+/// Source: RFC 6749 §5.2, §4.1.2.1.
+fn error_of(kind: Kind) -> &'static str {
+    match kind.status() {
+        StatusCode::UNAUTHORIZED => "invalid_client",
+        StatusCode::FORBIDDEN => "unauthorized_client",
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            "temporarily_unavailable"
+        }
+        status if status.is_server_error() => "server_error",
+        _ => "invalid_request",
+    }
+}
+
+/// Returns a description with only the characters that one may have.
+///
+/// Source: RFC 6749 §5.2.
+fn allowed(description: &str) -> String {
+    let allowed = |c| match c {
+        '"' | '\\' => '\'',
+        ' '..='~' => c,
+        _ => '?',
+    };
+    description.chars().map(allowed).collect()
 }
 
 /// Returns the answer with a new token, and the scope that it was requested with.
@@ -306,5 +356,36 @@ mod tests {
         assert_eq!(response.status(), 401);
         assert!(response.headers()["www-authenticate"].to_str().unwrap().starts_with("Basic"));
         assert_eq!(response.headers()["cache-control"], "no-store");
+    }
+
+    #[test]
+    fn every_kind_of_refusal_has_the_members_of_the_standard_and_keeps_its_headers() {
+        for kind in Kind::ALL {
+            let problem = Problem::of(*kind).error("A \"name\" of \u{e9}.").hint("Mend \\ it.");
+            let problem = problem.header(header::RETRY_AFTER, 3.into());
+
+            let response = refused(problem, "c-1");
+
+            assert_eq!(response.status(), kind.status(), "{kind:?}");
+            assert_eq!(response.headers()["retry-after"], "3", "{kind:?}");
+            assert_eq!(response.headers()["cache-control"], "no-store", "{kind:?}");
+            let media = response.headers()["content-type"].to_str().unwrap();
+            assert!(media.starts_with("application/json"), "{kind:?}: {media}");
+        }
+        for (kind, error) in [
+            (Kind::BadRequest, "invalid_request"),
+            (Kind::AuthenticationFailed, "invalid_client"),
+            (Kind::AccessDenied, "unauthorized_client"),
+            (Kind::MethodNotAllowed, "invalid_request"),
+            (Kind::RequestTimeout, "invalid_request"),
+            (Kind::PayloadTooLarge, "invalid_request"),
+            (Kind::UnsupportedMediaType, "invalid_request"),
+            (Kind::TooManyTokens, "temporarily_unavailable"),
+            (Kind::Internal, "server_error"),
+            (Kind::ServiceUnavailable, "temporarily_unavailable"),
+        ] {
+            assert_eq!(error_of(kind), error, "{kind:?}");
+        }
+        assert_eq!(allowed("A \"name\" of \u{e9},\n\\."), "A 'name' of ?,?'.");
     }
 }

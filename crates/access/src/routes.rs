@@ -9,7 +9,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::access::Access;
 use crate::client::{ApiClient, Call, Scope};
-use crate::oauth::{OAuthError, TokenRequest, issued};
+use crate::oauth::{OAUTH, OAuthError, TokenRequest, issued};
 use crate::recognize::{IssuedToken, TokenRefusal};
 use crate::recognized::changing;
 
@@ -32,8 +32,9 @@ pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
             .with_body(BodyLimits::of_bytes(TOKEN_REQUEST_BYTES_MAX))
     };
     vec![
-        route(Method::POST, "/oauth/token", handler(access, post_token)),
-        route(Method::POST, "/adminapi/connect/token", handler(access, post_admin_token)),
+        route(Method::POST, "/oauth/token", handler(access, post_token)).refused_as(&OAUTH),
+        route(Method::POST, "/adminapi/connect/token", handler(access, post_admin_token))
+            .refused_as(&OAUTH),
         route(Method::GET, "/.well-known/jwks.json", handler(access, get_keys)),
     ]
 }

@@ -7,7 +7,7 @@ use crate::response::Response;
 #[derive(Debug)]
 pub struct Refusals {
     /// The path below which even unknown addresses are refused in this form, such as
-    /// `/learning/api/v2`; empty for the form of all other addresses. It has no slash at its end.
+    /// `/learning/api/v2`; empty for a form of known addresses only. It has no slash at its end.
     pub prefix: &'static str,
     /// Returns the answer for a problem, with the correlation id of its request.
     pub answer: fn(Problem, &str) -> Response,

@@ -22,8 +22,10 @@ clients of the Ed-Fi ODS/API 7.3 read, and one more, `hint`:
 | `errors` | violations that have no place in a document; absent if there are none |
 | `hint` | how to mend it, if known |
 
-`/oauth/token` answers in the form of RFC 6749 instead. The detail in the table is used unless the case
-has a more specific one.
+`/oauth/token` and `/adminapi/connect/token` answer in the form of RFC 6749 instead, `error` and
+`error_description`, whatever refuses the request; beside these are `type` and `correlationId`, except where
+the request itself is wrong (a grant type, a secret). `/oauth/token_info` answers with problems, as the
+ODS/API does. The detail in the table is used unless the case has a more specific one.
 
 | status | type | title | usual detail |
 |---|---|---|---|

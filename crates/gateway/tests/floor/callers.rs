@@ -95,6 +95,39 @@ async fn wrong_credentials_are_refused_in_the_form_of_the_part() {
 }
 
 #[tokio::test]
+async fn whatever_refuses_a_token_request_speaks_as_oauth_clients_expect() {
+    let rate = Rate { per_second: 0.01, burst: 3 };
+    let server = Server::start_with(|door| door.with_rate(rate), None).await;
+    let form = [("content-type", "application/x-www-form-urlencoded"), ("correlationid", "mine")];
+    let long = "x".repeat((16 << 10) + 1);
+    let ask = "grant_type=client_credentials&client_id=a&client_secret=b";
+    for (path, method, body, status, error) in [
+        ("/oauth/token", Method::GET, "", 405, "invalid_request"),
+        ("/oauth/token/", Method::PUT, ask, 405, "invalid_request"),
+        ("/oauth/token", Method::POST, &long, 413, "invalid_request"),
+        ("/adminapi/connect/token", Method::POST, &long, 413, "invalid_request"),
+        ("/oauth/token", Method::POST, ask, 401, "invalid_client"),
+        ("/oauth/token", Method::POST, ask, 429, "temporarily_unavailable"),
+        ("/adminapi/connect/token", Method::POST, ask, 429, "temporarily_unavailable"),
+    ] {
+        let answer = server.send(method.clone(), path, &form, body).await;
+
+        assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+        let media = answer.headers["content-type"].to_str().unwrap();
+        assert!(media.starts_with("application/json"), "{method} {path}: {media}");
+        assert_eq!(answer.headers["cache-control"], "no-store", "{method} {path}");
+        assert_eq!(answer.headers.contains_key("allow"), status == 405, "{method} {path}");
+        assert_eq!(answer.headers.contains_key("retry-after"), status == 429, "{method} {path}");
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(body["error"], error, "{method} {path}");
+        assert!(body["error_description"].as_str().is_some_and(|text| text.len() > 10), "{body}");
+        if status != 401 {
+            assert_eq!(body["correlationId"], "mine", "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_route_for_tokens_accepts_nothing_else() {
     let server = Server::start().await;
     let Credentials { key, secret, bearer } = server.key().await;

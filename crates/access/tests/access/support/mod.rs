@@ -131,7 +131,7 @@ pub async fn call_route(
     };
     let client = match client {
         Ok(client) => client,
-        Err(problem) => return read(problem.into_response("c")).await,
+        Err(problem) => return read((route.refusals.answer)(problem, "c")).await,
     };
     let mut map = HeaderMap::new();
     for (name, value) in headers {
@@ -149,7 +149,7 @@ pub async fn call_route(
         ..homeroom_testkit::call(route.methods[0].clone(), path, now)
     };
     let answered = (route.handler)(call).await;
-    read(answered.unwrap_or_else(|problem| problem.into_response("c"))).await
+    read(answered.unwrap_or_else(|problem| (route.refusals.answer)(problem, "c"))).await
 }
 
 pub const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
