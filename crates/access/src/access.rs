@@ -52,6 +52,8 @@ pub struct Access {
     registry: RwLock<Registry>,
     /// Incremented after every change of the registry.
     generation: AtomicU64,
+    /// How often a signature was verified, or a secret compared, to recognize a caller.
+    verifications: AtomicU64,
     /// Whether the registry may differ from what is stored.
     in_doubt: AtomicBool,
     pub(crate) cache: TokenCache,
@@ -108,6 +110,7 @@ impl Access {
             hasher: SecretHasher::new(hashing),
             tokens: TokenKeys::new(signing),
             generation: AtomicU64::new(0),
+            verifications: AtomicU64::new(0),
             in_doubt: AtomicBool::new(false),
             cache: TokenCache::new(config.token_cache_entries),
             config,
@@ -211,6 +214,16 @@ impl Access {
     /// recognized at one generation is current as long as the number stays the same.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
+    }
+
+    /// Returns how often a token's signature was verified, or a secret compared, to recognize a caller
+    /// of whom nothing was cached.
+    pub fn verifications(&self) -> u64 {
+        self.verifications.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_verification(&self) {
+        self.verifications.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns the hierarchy of resource claims.

@@ -1,7 +1,5 @@
 //! Recognizes clients by key and secret, for callers that have no token.
 
-use std::sync::Arc;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use homeroom_http::{Kind, Problem, Timestamp};
@@ -9,11 +7,9 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
 
 use crate::access::Access;
-use crate::cache::Entry;
-use crate::client::Status;
 use crate::credentials::Unrecognized;
 use crate::recognize::{admitted, matching_secret};
-use crate::recognized::{Recognized, changing};
+use crate::recognized::{Proven, Recognized, changing};
 use crate::secret::Secret;
 use crate::token::TOKEN_SECONDS;
 
@@ -92,41 +88,32 @@ impl Access {
         hasher.update(&(key.len() as u64).to_le_bytes());
         hasher.update(key.as_bytes());
         hasher.update(secret.as_bytes());
-        let (hash, generation) = (hasher.finalize(), self.generation());
-        let recognized = match self.cache.get(&hash, generation, now) {
-            Some(recognized) => recognized,
-            None => self.verify_key(key, &Secret::new(secret), &hash, generation, now)?,
-        };
+        let verify = || self.verified_key(key, &Secret::new(secret), now);
+        let recognized = self.recognize_shown(&hasher.finalize(), now, verify, |_| wrong())?;
         admitted(&recognized.client, scope)?;
         Ok(recognized)
     }
 
-    fn verify_key(
+    /// Compares a secret with those of its key.
+    fn verified_key(
         &self,
         key: &str,
         secret: &Secret,
-        cached: &blake3::Hash,
-        generation: u64,
         now: Timestamp,
-    ) -> Result<Recognized, Unrecognized> {
+    ) -> Result<Proven, Unrecognized> {
         let hash = self.hasher.hash(key, secret);
-        let found = self.look_up(|registry| {
+        let matching = self.look_up(|registry| {
             let registered = registry.clients.get(key);
-            let matching = matching_secret(registered, now, |kept| *kept == hash);
-            let (registered, secret) = (registered?, matching?);
-            Some((Arc::clone(&registered.client), secret.valid_until, registry.version))
+            matching_secret(registered, now, |kept| *kept == hash).map(|kept| kept.id.clone())
         });
-        let (client, until, version) =
-            found.filter(|(client, ..)| client.status == Status::Active).ok_or_else(|| {
-                Unrecognized::Unknown(unrecognized("The key or the secret is wrong."))
-            })?;
-        let recognized = Recognized { client, version };
-        let usual = now.plus_seconds(TOKEN_SECONDS);
-        let expires = until.map_or(usual, |until| usual.min(until));
-        let entry = Entry { recognized: recognized.clone(), expires, generation };
-        self.cache.insert(cached, entry, now);
-        Ok(recognized)
+        let secret = matching.ok_or_else(wrong)?.into();
+        let ends = now.plus_seconds(TOKEN_SECONDS);
+        Ok(Proven { key: key.into(), secret, organization: None, ends })
     }
+}
+
+fn wrong() -> Unrecognized {
+    Unrecognized::Unknown(unrecognized("The key or the secret is wrong."))
 }
 
 /// Returns 401 for key and secret (RFC 7617 §2).

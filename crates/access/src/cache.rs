@@ -1,4 +1,4 @@
-//! Cache of verified tokens.
+//! Cache of verified tokens, and of keys with their secrets.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 
 use homeroom_http::Timestamp;
 
-use crate::recognized::Recognized;
+use crate::recognized::{Proven, Recognized};
 
 /// How many locks the tokens are spread over, so that readers on many cores do not contend.
 const SHARDS: usize = 16;
@@ -16,8 +16,9 @@ const SWEEP_SECONDS: i64 = 60;
 
 /// Clients by the hash of a verified token, up to a maximum number.
 ///
-/// An entry is valid for one generation of the client registry. With the next one (a key was
-/// revoked, a claim set changed) every token is verified again on its next use.
+/// That a token is genuine stays true until it ends, so no change of the registry makes one be verified
+/// again. Whom it stands for is valid for one generation of the registry: with the next one (a key was
+/// revoked, a claim set changed) its client is found again on its next use.
 pub(crate) struct TokenCache {
     shards: [RwLock<Shard>; SHARDS],
     entries_max: usize,
@@ -31,8 +32,18 @@ struct Shard {
 
 pub(crate) struct Entry {
     pub(crate) recognized: Recognized,
+    pub(crate) proven: Proven,
+    /// When the client is no longer recognized by it, as the registry of this generation has it.
     pub(crate) expires: Timestamp,
     pub(crate) generation: u64,
+}
+
+/// What is known of a token.
+pub(crate) enum Known {
+    /// The client that it stands for now.
+    Now(Recognized),
+    /// What it has proved; the registry has changed since its client was found.
+    Before(Proven),
 }
 
 impl TokenCache {
@@ -44,16 +55,26 @@ impl TokenCache {
         }
     }
 
-    /// Returns the client of a token, if it was verified in this generation and has not expired.
+    /// Returns what is known of a token that was verified and has not ended.
     pub(crate) fn get(
         &self,
         token: &blake3::Hash,
         generation: u64,
         now: Timestamp,
-    ) -> Option<Recognized> {
+    ) -> Option<Known> {
         let shard = self.shard(token).read().unwrap_or_else(PoisonError::into_inner);
         let entry = shard.entries.get(token.as_bytes())?;
-        (entry.generation == generation && now < entry.expires).then(|| entry.recognized.clone())
+        if entry.generation == generation {
+            (now < entry.expires).then(|| Known::Now(entry.recognized.clone()))
+        } else {
+            (now < entry.proven.ends).then(|| Known::Before(entry.proven.clone()))
+        }
+    }
+
+    /// Forgets a token, whose client is no longer there.
+    pub(crate) fn remove(&self, token: &blake3::Hash) {
+        let mut shard = self.shard(token).write().unwrap_or_else(PoisonError::into_inner);
+        shard.entries.remove(token.as_bytes());
     }
 
     /// Stores a verified token, evicting others where there is no room.
@@ -61,8 +82,7 @@ impl TokenCache {
         let mut shard = self.shard(token).write().unwrap_or_else(PoisonError::into_inner);
         let full = shard.entries.len() >= self.entries_max;
         if full || shard.swept + SWEEP_SECONDS <= now.seconds() {
-            let generation = entry.generation;
-            shard.entries.retain(|_, old| old.generation >= generation && now < old.expires);
+            shard.entries.retain(|_, old| now < old.proven.ends);
             shard.swept = now.seconds();
         }
         if shard.entries.len() >= self.entries_max {
@@ -130,7 +150,14 @@ mod tests {
             created: Timestamp(0),
         };
         let recognized = Recognized { client: Arc::new(client), version: 1 };
-        Entry { recognized, expires: Timestamp(expires), generation }
+        let expires = Timestamp(expires);
+        let proven = Proven {
+            key: "key".into(),
+            secret: "secret".into(),
+            organization: None,
+            ends: expires,
+        };
+        Entry { recognized, proven, expires, generation }
     }
 
     fn token(number: u64) -> blake3::Hash {
@@ -138,15 +165,20 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_found_until_it_ends_and_within_its_generation() {
+    fn a_token_is_known_until_it_ends_and_its_client_within_a_generation() {
         let cache = TokenCache::new(100);
 
         cache.insert(&token(1), entry(4, 50), Timestamp(0));
 
-        assert!(cache.get(&token(1), 4, Timestamp(49)).is_some());
-        assert!(cache.get(&token(1), 4, Timestamp(50)).is_none());
-        assert!(cache.get(&token(1), 5, Timestamp(49)).is_none());
+        for generation in [4, 5] {
+            let found = cache.get(&token(1), generation, Timestamp(49));
+            assert_eq!(matches!(found, Some(Known::Now(_))), generation == 4);
+            assert_eq!(matches!(found, Some(Known::Before(_))), generation == 5);
+            assert!(cache.get(&token(1), generation, Timestamp(50)).is_none());
+        }
         assert!(cache.get(&token(2), 4, Timestamp(0)).is_none());
+        cache.remove(&token(1));
+        assert!(cache.get(&token(1), 4, Timestamp(0)).is_none());
     }
 
     #[test]

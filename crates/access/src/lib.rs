@@ -49,6 +49,7 @@ mod nearest;
 mod oauth;
 mod ownership;
 mod phase;
+mod proven;
 mod recognize;
 mod recognized;
 mod records;

@@ -7,11 +7,11 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
 
 use crate::access::Access;
-use crate::cache::Entry;
 use crate::client::ANY_SCOPE;
 use crate::client::{ApiClient, Scope, Status};
 use crate::credentials::Unrecognized;
-use crate::recognized::{Recognized, changing};
+use crate::proven::Lapsed;
+use crate::recognized::{Proven, Recognized, changing};
 use crate::records::SecretRecord;
 use crate::registry::Registered;
 use crate::secret::{Secret, new_secret_id};
@@ -49,8 +49,8 @@ impl Access {
     /// Recognizes the caller by its `Authorization` header and lets it into `scope` (such
     /// as `data` or `admin`, or [`ANY_SCOPE`]).
     ///
-    /// A token is verified once and then found by its hash. A revoked key or secret, or a changed
-    /// claim set, takes effect on the next call.
+    /// A token is verified once and then found by its hash, whatever changes in the registry. A revoked
+    /// key or secret, or a changed claim set, takes effect on the next call.
     ///
     /// # Errors
     ///
@@ -78,11 +78,8 @@ impl Access {
             return Err(changing().into());
         }
         let hash = blake3::hash(token.as_bytes());
-        let generation = self.generation();
-        let recognized = match self.cache.get(&hash, generation, now) {
-            Some(recognized) => recognized,
-            None => self.verify(token, &hash, generation, now)?,
-        };
+        let verify = || self.verified(token, now);
+        let recognized = self.recognize_shown(&hash, now, verify, no_longer)?;
         admitted(&recognized.client, scope)?;
         Ok(recognized)
     }
@@ -139,48 +136,15 @@ impl Access {
         Ok(IssuedToken { token: Secret::new(token), expires_in: expires - issued })
     }
 
-    fn verify(
-        &self,
-        token: &str,
-        hash: &blake3::Hash,
-        generation: u64,
-        now: Timestamp,
-    ) -> Result<Recognized, Unrecognized> {
+    /// Verifies the signature of a token.
+    fn verified(&self, token: &str, now: Timestamp) -> Result<Proven, Unrecognized> {
         let claims = self.tokens.verify(token, now).map_err(|error| match error {
             TokenError::Foreign => unrecognized("The token was not issued by this server.", true),
             TokenError::Expired => unrecognized("The token has expired; get a new one.", true),
         })?;
-        let found = self.look_up(|registry| {
-            let registered = registry.clients.get(&claims.sub)?;
-            let live = |secret: &&SecretRecord| secret.id == claims.sid && secret.is_live(now);
-            let secret = registered.secrets.iter().find(live)?;
-            Some((Arc::clone(&registered.client), secret.valid_until, registry.version))
-        });
-        let (client, until, version) =
-            found.filter(|(client, ..)| client.status == Status::Active).ok_or_else(|| {
-                let gone = unrecognized("The token's key or secret is no longer valid.", true);
-                Unrecognized::Unknown(gone)
-            })?;
-        let client = match claims.scope {
-            None => client,
-            Some(id) if client.education_organizations.contains(&id) => {
-                Arc::new(client.confined_to(id))
-            }
-            Some(_) => {
-                return Err(unrecognized(
-                    "The key no longer has the education organization that the token is limited to.",
-                    true,
-                )
-                .into());
-            }
-        };
-        // A token also ends with its secret, even if the secret was given its end after the token
-        // was issued.
-        let expires = until.map_or(claims.expires(), |until| claims.expires().min(until));
-        let recognized = Recognized { client, version };
-        let entry = Entry { recognized: recognized.clone(), expires, generation };
-        self.cache.insert(hash, entry, now);
-        Ok(recognized)
+        let ends = claims.expires();
+        let (key, secret) = (claims.sub.into(), claims.sid.into());
+        Ok(Proven { key, secret, organization: claims.scope, ends })
     }
 
     fn count_token(&self, key: &str, expires: i64, now: i64) -> Result<(), TokenRefusal> {
@@ -194,6 +158,20 @@ impl Access {
         }
         ends.push_back(expires);
         Ok(())
+    }
+}
+
+/// Returns the refusal of a genuine token whose client is no longer what it was.
+fn no_longer(lapsed: Lapsed) -> Unrecognized {
+    match lapsed {
+        Lapsed::Key => Unrecognized::Unknown(unrecognized(
+            "The token's key or secret is no longer valid.",
+            true,
+        )),
+        Lapsed::Organization => Unrecognized::Other(unrecognized(
+            "The key no longer has the education organization that the token is limited to.",
+            true,
+        )),
     }
 }
 

@@ -1,8 +1,8 @@
-//! A client as it was recognized.
+//! A client as it was recognized, and what it has proved.
 
 use std::sync::Arc;
 
-use homeroom_http::Problem;
+use homeroom_http::{Problem, Timestamp};
 
 use crate::client::ApiClient;
 
@@ -13,6 +13,20 @@ pub struct Recognized {
     pub client: Arc<ApiClient>,
     /// The version, as [`Ask::AccessVersion`](homeroom_store::Ask::AccessVersion) returns it.
     pub version: i64,
+}
+
+/// What a verified token, or a key with its secret, has proved. It stays true whatever becomes of the
+/// registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Proven {
+    /// The client's key.
+    pub(crate) key: Box<str>,
+    /// The id of the secret that was shown, or that the token was issued for.
+    pub(crate) secret: Box<str>,
+    /// The education organization that the token is restricted to.
+    pub(crate) organization: Option<i64>,
+    /// When it proves nothing any more.
+    pub(crate) ends: Timestamp,
 }
 
 /// Returns 503: keys or claim sets change faster than the request can be decided.

@@ -67,6 +67,7 @@ impl FrontDoor {
     ) -> Result<Self, RouteError> {
         let budgets = Budgets::new(&limits);
         metrics.watch(&budgets);
+        metrics.watch_access(&access);
         let callers = Callers::new(limits.quiet);
         let answers = AnswerRoom::new(&budgets, &callers);
         Ok(Self {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use homeroom_access::Access;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -43,6 +44,8 @@ pub struct Metrics {
     budgets: OnceLock<Arc<Budgets>>,
     rate: OnceLock<Arc<RateLimit>>,
     rate_refused: Counter<u64, AtomicU64>,
+    access: OnceLock<Arc<Access>>,
+    verified: Counter<u64, AtomicU64>,
     budget_size: Family<BudgetLabel, Gauge>,
     budget_used: Family<BudgetLabel, Gauge>,
     budget_refused: Family<BudgetLabel, Counter<u64, AtomicU64>>,
@@ -102,7 +105,13 @@ impl Metrics {
             "Requests answered 429 because their client sent too many",
             rate_refused.clone(),
         );
-        let (budgets, rate) = (OnceLock::new(), OnceLock::new());
+        let verified = Counter::default();
+        registry.register(
+            "homeroom_credentials_verified",
+            "Tokens and secrets that were verified because they were not in the cache",
+            verified.clone(),
+        );
+        let (budgets, rate, access) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         Self {
             registry,
             durations,
@@ -111,6 +120,8 @@ impl Metrics {
             budgets,
             rate,
             rate_refused,
+            access,
+            verified,
             budget_size,
             budget_used,
             budget_refused,
@@ -134,6 +145,11 @@ impl Metrics {
         _ = self.rate.set(Arc::clone(rate));
     }
 
+    /// Reports how often this part verifies credentials from now on.
+    pub(crate) fn watch_access(&self, access: &Arc<Access>) {
+        _ = self.access.set(Arc::clone(access));
+    }
+
     /// Records an answer.
     pub(crate) fn answered(
         &self,
@@ -150,7 +166,10 @@ impl Metrics {
         self.durations.get_or_create(&labels).observe(time.as_secs_f64());
     }
 
-    fn read_budgets(&self) {
+    fn read_counts(&self) {
+        if let Some(access) = self.access.get() {
+            self.verified.inner().store(access.verifications(), Ordering::Relaxed);
+        }
         if let Some(rate) = self.rate.get() {
             self.rate_refused.inner().store(rate.refused(), Ordering::Relaxed);
         }
@@ -172,7 +191,7 @@ impl Metrics {
 
     /// Returns the text that Prometheus scrapes.
     pub fn text(&self) -> String {
-        self.read_budgets();
+        self.read_counts();
         let mut out = String::new();
         match encode(&mut out, &self.registry) {
             Ok(()) => out,

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::support::{Credentials, NOW, create, new_key, open, recognize, store, text, token};
-use homeroom_access::{Access, ApplicationClient, ItemKind, Manage, ManageError};
+use crate::support::{
+    Credentials, NOW, ask_token, create, new_key, open, recognize, store, text, token,
+};
+use homeroom_access::{Access, ApplicationClient, ClientRights, ItemKind, Manage, ManageError};
 use homeroom_store::{Answer, Decision, Plan, Sql, Store, Write};
 use serde_json::json;
 
@@ -259,4 +261,57 @@ async fn memory_equals_the_store_after_every_change() {
         change.commit().await.unwrap();
         assert_eq!(shown(&access).await, shown(&open(&store).await).await, "{step}");
     }
+}
+
+#[tokio::test]
+async fn a_change_is_in_force_at_the_next_call_without_verifying_any_token_again() {
+    let access = open(&store()).await;
+    let mut asked = new_key("FullAccess");
+    if let Manage::CreateKey { education_organizations, .. } = &mut asked {
+        *education_organizations = vec![255_901, 255_902];
+    }
+    let credentials = create(&access, asked).await;
+    let whole = token(&access, &credentials, NOW).await;
+    let confined = ask_token(&access, &credentials, "&scope=255902", NOW).await;
+    let confined = text(&confined.body["access_token"]);
+    let other = create(&access, new_key("FullAccess")).await;
+    let others = token(&access, &other, NOW).await;
+    for token in [&whole, &confined, &others] {
+        recognize(&access, token, "data", NOW).unwrap();
+    }
+    assert_eq!(access.verifications(), 3);
+
+    let mut change = access.begin_change(NOW).await.unwrap();
+    let client = change.look_up(|registry| {
+        let mut clients = registry.clients();
+        clients.find(|client| client.key == credentials.key).cloned().map(Arc::new).unwrap()
+    });
+    let rights =
+        ClientRights { education_organizations: vec![255_901], ..ClientRights::from(&client) };
+    change.grant(&credentials.key, &rights);
+    change.commit().await.unwrap();
+
+    let changed = recognize(&access, &whole, "data", NOW).unwrap();
+    assert_eq!(*changed.education_organizations, [255_901]);
+    assert_eq!(recognize(&access, &confined, "data", NOW).unwrap_err().0, 401);
+    assert!(recognize(&access, &others, "data", NOW).is_ok());
+    let revoke = Manage::RevokeKey { key: other.key, old_secrets_only: false };
+    access.manage(revoke, NOW).await.unwrap();
+    assert_eq!(recognize(&access, &others, "data", NOW).unwrap_err().0, 401);
+    assert!(recognize(&access, &whole, "data", NOW).is_ok());
+    assert_eq!(access.verifications(), 3);
+}
+
+#[tokio::test]
+async fn a_token_that_was_verified_long_ago_still_ends_with_its_secret() {
+    let access = open(&store()).await;
+    let credentials = create(&access, new_key("FullAccess")).await;
+    let token = token(&access, &credentials, NOW).await;
+    recognize(&access, &token, "data", NOW).unwrap();
+
+    let rotate = Manage::RotateKey { key: credentials.key, old_secret_seconds: Some(60) };
+    access.manage(rotate, NOW).await.unwrap();
+
+    assert!(recognize(&access, &token, "data", NOW.plus_seconds(59)).is_ok());
+    assert_eq!(recognize(&access, &token, "data", NOW.plus_seconds(60)).unwrap_err().0, 401);
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use homeroom_access::{ApiClient, Call};
 use homeroom_http::{Guard, Problem, Response, Route, handler, json_response};
+use homeroom_testkit::FULL_ACCESS;
 use http::{Method, StatusCode};
 
 use crate::support::{Server, client};
@@ -37,6 +38,43 @@ async fn a_published_api_answers_at_once_and_a_withdrawn_one_no_more() {
 
     assert!(server.door.live().withdraw("/apis/pay/v1"));
     assert_eq!(get().await.status, 404);
+}
+
+/// The routes of an API whose callers need a token.
+fn guarded(base: &str) -> Vec<Route<ApiClient>> {
+    let guard = Guard::Token { scope: "data" };
+    api(base, 1, "0").into_iter().map(|route| Route { guard, ..route }).collect()
+}
+
+#[tokio::test]
+async fn no_change_of_routes_or_of_other_keys_makes_a_token_be_verified_again() {
+    for server in Server::on_each_store().await {
+        let key = server.key().await;
+        let headers = [("authorization", key.bearer.as_str())];
+        let get = async |number: usize| {
+            let path = format!("/apis/api{number}/v1/operation0/1");
+            server.send(Method::GET, &path, &headers, "").await.status
+        };
+        for number in 0..2 {
+            server.door.live().publish(guarded(&format!("/apis/api{number}/v1"))).unwrap();
+            assert_eq!(get(number).await, 200);
+        }
+        let verified = server.metric("homeroom_credentials_verified_total");
+
+        for _ in 0..3 {
+            server.door.live().publish(guarded("/apis/api0/v1")).unwrap();
+            server.door.live().withdraw("/apis/api1/v1");
+            server.door.live().publish(guarded("/apis/api1/v1")).unwrap();
+            server.app.key_for(Some(FULL_ACCESS), &["data"]).await;
+            assert_eq!([get(0).await, get(1).await], [200, 200]);
+        }
+
+        assert_eq!(server.metric("homeroom_credentials_verified_total"), verified);
+        let other = server.key().await;
+        let headers = [("authorization", other.bearer.as_str())];
+        server.send(Method::GET, "/apis/api0/v1/operation0/1", &headers, "").await;
+        assert_eq!(server.metric("homeroom_credentials_verified_total"), verified + 1);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,79 @@
+//! What a caller has proved once, and who it is by the registry of the moment.
+
+use std::sync::Arc;
+
+use homeroom_http::Timestamp;
+
+use crate::access::Access;
+use crate::cache::{Entry, Known};
+use crate::client::Status;
+use crate::recognized::{Proven, Recognized};
+
+/// Why nobody is recognized by what was proved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lapsed {
+    /// The key or the secret is not valid, or not known here yet.
+    Key,
+    /// The key does not have the education organization.
+    Organization,
+}
+
+impl Access {
+    /// Returns the client that has shown what has this hash, verifying it only the first time.
+    ///
+    /// # Errors
+    ///
+    /// Those of `verify`, and what `lapsed` makes of a client that is no longer there.
+    pub(crate) fn recognize_shown<E>(
+        &self,
+        shown: &blake3::Hash,
+        now: Timestamp,
+        verify: impl FnOnce() -> Result<Proven, E>,
+        lapsed: impl FnOnce(Lapsed) -> E,
+    ) -> Result<Recognized, E> {
+        let generation = self.generation();
+        let proven = match self.cache.get(shown, generation, now) {
+            Some(Known::Now(recognized)) => return Ok(recognized),
+            Some(Known::Before(proven)) => proven,
+            None => {
+                self.count_verification();
+                verify()?
+            }
+        };
+        self.resolve(proven, shown, generation, now).map_err(lapsed)
+    }
+
+    /// Finds the client of what was proved, and keeps it for this generation of the registry.
+    fn resolve(
+        &self,
+        proven: Proven,
+        shown: &blake3::Hash,
+        generation: u64,
+        now: Timestamp,
+    ) -> Result<Recognized, Lapsed> {
+        let found = self.look_up(|registry| {
+            let registered = registry.clients.get(&*proven.key)?;
+            let mut secrets = registered.secrets.iter();
+            let secret = secrets.find(|kept| *kept.id == *proven.secret && kept.is_live(now))?;
+            Some((Arc::clone(&registered.client), secret.valid_until, registry.version))
+        });
+        let found = found.filter(|(client, ..)| client.status == Status::Active);
+        let Some((client, until, version)) = found else {
+            self.cache.remove(shown);
+            return Err(Lapsed::Key);
+        };
+        let client = match proven.organization {
+            None => client,
+            Some(id) if client.education_organizations.contains(&id) => {
+                Arc::new(client.confined_to(id))
+            }
+            Some(_) => return Err(Lapsed::Organization),
+        };
+        // It also ends with its secret, even if the secret was given its end afterwards.
+        let expires = until.map_or(proven.ends, |until| proven.ends.min(until));
+        let recognized = Recognized { client, version };
+        let entry = Entry { recognized: recognized.clone(), proven, expires, generation };
+        self.cache.insert(shown, entry, now);
+        Ok(recognized)
+    }
+}
