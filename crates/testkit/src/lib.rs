@@ -1,8 +1,8 @@
 //! What tests of several crates share. It is a dependency of tests only: the product does not
 //! contain it.
 //!
-//! [`trial`] makes stores on each database that the environment names, and [`Folder`] is a folder
-//! that goes with the test. With the feature `app` there is a `TestApp`: the APIs in the test's own
+//! [`trial`] makes stores on each database that the environment names, [`Folder`] is a folder that
+//! goes with the test, and [`victim`] starts processes to be killed. With the feature `app` there is a `TestApp`: the APIs in the test's own
 //! process behind the front door, with clients that call it as the network would, and documents to
 //! send.
 //!
@@ -16,7 +16,10 @@
 //! }
 //! assert_eq!(stores[0].0, "SQLite");
 //! ```
-#![expect(clippy::disallowed_methods, reason = "a test app serves at the present moment")]
+#![cfg_attr(
+    feature = "app",
+    expect(clippy::disallowed_methods, reason = "a test app serves at the present moment")
+)]
 #![allow(
     clippy::missing_panics_doc,
     clippy::missing_errors_doc,
@@ -25,6 +28,7 @@
 
 mod folder;
 pub mod trial;
+pub mod victim;
 
 #[cfg(feature = "app")]
 pub mod answer;

@@ -5,7 +5,7 @@
 //! ([`Options::strict`]). `HOMEROOM_TEST_ON` is passed from a test program to the one that it
 //! starts.
 
-use homeroom_store::{Options, Store, StoreError, StoreUrl};
+use homeroom_store::{Options, Sql, Store, StoreError, StoreUrl};
 
 /// Printed where there is no PostgreSQL to test on.
 pub const SKIPPED: &str = "skipped: HOMEROOM_TEST_POSTGRES names no PostgreSQL";
@@ -91,4 +91,18 @@ pub fn on_each(kinds: &[String]) -> Result<Vec<(String, Store)>, StoreError> {
         stores.push((options.url.to_string(), Store::temporary_on(&options, kinds)?));
     }
     Ok(stores)
+}
+
+/// Returns the URL under which another process opens a store of [`Store::temporary_on`], given the
+/// URL of its database, which needs no password.
+///
+/// # Panics
+///
+/// When the store cannot be read.
+pub fn url_of(store: &Store, database: &str) -> String {
+    let text = "SELECT CAST(current_schema() AS text)";
+    let rows = store.query_blocking(Sql::new(text, vec![])).expect("the store can be read");
+    let schema = rows[0][0].as_text().expect("a schema has a name");
+    let divider = if database.contains('?') { '&' } else { '?' };
+    format!("{database}{divider}options=-csearch_path%3D{schema}")
 }
