@@ -61,6 +61,18 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0008_gaps.sql"),
         postgres: include_str!("../migrations/0008_gaps.sql"),
     },
+    Migration {
+        version: 9,
+        name: "jobs",
+        sqlite: include_str!("../migrations/0009_jobs.sql"),
+        postgres: include_str!("../migrations/0009_jobs.sql"),
+    },
+    Migration {
+        version: 10,
+        name: "blobs",
+        sqlite: include_str!("../migrations/0010_blobs.sql"),
+        postgres: include_str!("../migrations/0010_blobs.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

@@ -38,6 +38,9 @@ pub enum Ask {
     /// The version of clients and their rights, which every change of them increments. A caller's
     /// grant belongs to one version. Answer: [`Answer::AccessVersion`].
     AccessVersion,
+    /// Rows of a part's own tables, such as jobs: neither documents nor ties nor rights. Answer:
+    /// [`Answer::Rows`].
+    Part(Sql),
     /// Anything else. Answer: [`Answer::Rows`].
     Sql(Sql),
 }
@@ -164,6 +167,9 @@ pub enum Write {
         /// The record to keep of it.
         tombstone: Tombstone,
     },
+    /// A change of a part's own tables, such as jobs: neither documents nor ties nor rights. What is
+    /// remembered about those stays remembered.
+    Part(Sql),
     /// Anything else.
     Sql(Sql),
 }

@@ -276,7 +276,9 @@ fn a_prerelease_store_with_documents_is_refused_and_an_empty_one_is_migrated() {
         }
         drop(store);
         let connection = rusqlite::Connection::open(place.file()).unwrap();
-        let as_before = "DROP TABLE place; DROP TABLE passed_over; DROP TABLE gone; \
+        let as_before = "DROP TABLE job; DROP TABLE job_turn; DROP TABLE blob; \
+             DROP TABLE blob_store; \
+             DROP TABLE place; DROP TABLE passed_over; DROP TABLE gone; \
              ALTER TABLE tomb DROP COLUMN number; \
              DROP TABLE tie; DROP TABLE past_tie; ALTER TABLE tomb DROP COLUMN marks; \
              ALTER TABLE api_client DROP COLUMN ownership_tokens; \
@@ -305,7 +307,8 @@ fn a_store_of_the_first_release_is_migrated_with_its_counts() {
     }
     delete(&store, "y");
     drop(store);
-    let as_before = "DROP TABLE place; DROP TABLE passed_over; DROP TABLE gone; \
+    let as_before = "DROP TABLE job; DROP TABLE job_turn; DROP TABLE blob; \
+         DROP TABLE blob_store; DROP TABLE place; DROP TABLE passed_over; DROP TABLE gone; \
          ALTER TABLE tomb DROP COLUMN number; PRAGMA user_version = 6;";
     rusqlite::Connection::open(place.file()).unwrap().execute_batch(as_before).unwrap();
 

@@ -11,7 +11,7 @@ use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, Written};
 use crate::postgres::writer::touch::{self, Changed};
 use crate::row::{Count, References, Row};
-use crate::sql::Value;
+use crate::sql::{Sql, Value};
 use crate::tie::Tie;
 
 /// Most bytes of texts in one statement, except for a single text that is larger.
@@ -22,9 +22,25 @@ pub(super) struct Statement {
     pub(super) text: &'static str,
     columns: Vec<Column>,
     values: Vec<Written>,
-    /// Whether a plan supplied it as plain SQL: its effect is unknown, and so is whether its values
-    /// have the form that it needs.
-    pub(super) is_foreign: bool,
+    pub(super) origin: Origin,
+}
+
+/// The origin of a statement, by which its effects are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The store itself.
+    Store,
+    /// A plan, on a part's own tables.
+    Part,
+    /// A plan, as plain SQL: its effect is unknown.
+    Plan,
+}
+
+impl Origin {
+    /// Returns whether it is unknown if a statement's values have the form that it needs.
+    pub(super) fn is_foreign(self) -> bool {
+        self != Self::Store
+    }
 }
 
 impl Statement {
@@ -108,12 +124,11 @@ impl Batch {
                 self.replace(old, &old_references, &old_ties, new);
             }
             Write::Delete { row, ties, tombstone } => self.delete(*row, ties, tombstone),
+            Write::Part(sql) => self.done.push(foreign(sql, Origin::Part)),
             Write::Sql(sql) => {
                 self.close();
                 self.changed_ties.insert(UNKNOWN);
-                let values = sql.arguments.into_iter().map(Written).collect();
-                let columns = vec![];
-                self.done.push(Statement { text: sql.text, columns, values, is_foreign: true });
+                self.done.push(foreign(sql, Origin::Plan));
             }
         }
     }
@@ -263,7 +278,12 @@ impl Open {
 }
 
 fn arrays(text: &'static str, columns: Vec<Column>) -> Statement {
-    Statement { text, columns, values: vec![], is_foreign: false }
+    Statement { text, columns, values: vec![], origin: Origin::Store }
+}
+
+fn foreign(sql: Sql, origin: Origin) -> Statement {
+    let values = sql.arguments.into_iter().map(Written).collect();
+    Statement { text: sql.text, columns: vec![], values, origin }
 }
 
 fn edges(text: &'static str, all: &[Edge], out: &mut Vec<Statement>) {

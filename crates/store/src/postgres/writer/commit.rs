@@ -47,7 +47,7 @@ impl WriterState {
             return Err(Fault::Again("made to fail at the commit".into()));
         }
         let commit = connection.simple("COMMIT");
-        let ended = if last.iter().any(|last| last.is_foreign) {
+        let ended = if last.iter().any(|last| last.origin.is_foreign()) {
             // The server does not notice a value that cannot be sent, so the commit has to wait.
             connection.answered(write).await?;
             self.is_committing = true;

@@ -15,7 +15,7 @@ use crate::postgres::error::Fault;
 use crate::postgres::error::damaged;
 use crate::postgres::reach::{ALL_VERSIONS, Memory, Versions};
 use crate::postgres::writer::ask::{AskStatement, Found, Questions};
-use crate::postgres::writer::batch::{Batch, Statement};
+use crate::postgres::writer::batch::{Batch, Origin, Statement};
 use crate::postgres::writer::touch::{self, Changed, Touch};
 use crate::store::{Job, Step};
 
@@ -73,10 +73,10 @@ pub(super) async fn prepare(
                 Some(found) => found,
                 None => {
                     let writes = batch.take_statements();
-                    if !writes.is_empty() {
+                    if writes.iter().any(|write| write.origin != Origin::Part) {
                         ties = None;
                     }
-                    if writes.iter().any(|write| write.is_foreign) {
+                    if writes.iter().any(|write| write.origin == Origin::Plan) {
                         access = None;
                     }
                     let ties = ties.as_ref().map_or(Ties::Changed, Ties::Read);

@@ -25,6 +25,8 @@ pub(super) enum Touch {
     Held(KindId, i64),
     /// Clients and their rights.
     Access,
+    /// Rows of a part's own tables.
+    Part,
     /// Anything: plain SQL is not analysed.
     All,
 }
@@ -41,6 +43,7 @@ pub(super) fn of_ask(ask: &Ask, out: &mut Vec<Touch>) {
         Ask::Reach(Start::Number(number), way) => Touch::Held(way.label(0), *number),
         Ask::Test(Start::Number(number), _) => Touch::Being(*number),
         Ask::AccessVersion => Touch::Access,
+        Ask::Part(_) => Touch::Part,
         Ask::Sql(_) => Touch::All,
     });
 }
@@ -94,6 +97,7 @@ pub(super) fn of_write(write: &Write, out: &mut Vec<Touch>) {
             out.extend([Touch::Text(row.id.0), Touch::Being(row.id.0)]);
             out.extend(References::targets(&row.references).into_iter().map(edges));
         }
+        Write::Part(_) => out.push(Touch::Part),
         Write::Sql(_) => out.push(Touch::All),
     }
 }
@@ -134,10 +138,12 @@ impl Changed {
     }
 
     /// Returns whether something to be changed was changed already. Two plans that refer to the
-    /// same document, or tie the same item, do not conflict.
+    /// same document, or tie the same item, do not conflict; statements on a part's tables keep
+    /// their order in any case.
     pub(super) fn meets(&self, changes: &[Touch]) -> bool {
         let is_changed = |touch: &Touch| {
-            !matches!(touch, Touch::Edges(_) | Touch::Held(..)) && self.single.contains(touch)
+            !matches!(touch, Touch::Edges(_) | Touch::Held(..) | Touch::Part)
+                && self.single.contains(touch)
         };
         self.all || changes.iter().any(is_changed)
     }

@@ -6,6 +6,7 @@ use crate::error::StoreError;
 use crate::id::{DocumentId, NaturalKey};
 use crate::plan::{NewDocument, Tombstone, Write};
 use crate::row::{Count, References, Row};
+use crate::sql::Sql;
 use crate::sqlite::writer::Writer;
 use crate::tie::Tie;
 
@@ -28,18 +29,22 @@ impl Writer {
                 self.replace(old, &old_references, &old_ties, &new)
             }
             Write::Delete { row, ties, tombstone } => self.delete(&row, &ties, &tombstone, tally),
+            Write::Part(sql) => self.execute(&sql),
             Write::Sql(sql) => {
                 // It may change anything.
                 self.targets.forget_all();
                 self.climbs.forget();
                 self.changed_ties.add_any();
                 self.access_version = None;
-                self.connection
-                    .prepare_cached(sql.text)?
-                    .execute(rusqlite::params_from_iter(&sql.arguments))?;
-                Ok(())
+                self.execute(&sql)
             }
         }
+    }
+
+    fn execute(&self, sql: &Sql) -> Result<(), StoreError> {
+        let arguments = rusqlite::params_from_iter(&sql.arguments);
+        self.connection.prepare_cached(sql.text)?.execute(arguments)?;
+        Ok(())
     }
 
     fn create(
