@@ -15,6 +15,7 @@ mod reads;
 mod schema;
 mod snapshot;
 mod strict;
+mod tls;
 mod value;
 mod views;
 mod writer;

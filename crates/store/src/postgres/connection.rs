@@ -17,12 +17,13 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, NoTls, Row as SqlRow, RowStream, Statement};
+use tokio_postgres::{Client, Config, Row as SqlRow, RowStream, Socket, Statement};
 
 use crate::dialect::with_dollars;
 use crate::error::StoreError;
 use crate::postgres::error::Fault;
 use crate::postgres::strict;
+use crate::postgres::tls::{Stream, Tls, mend, split};
 use crate::store::{ESCAPED, PostgresUrl, masked_text};
 
 /// The port of a server for which the address names none.
@@ -39,6 +40,8 @@ pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(30);
 const STOP: Duration = Duration::from_secs(5);
 /// The pause before the cancellation is sent again; it doubles each time.
 const STOP_PAUSE: Duration = Duration::from_millis(250);
+/// How the driver's message about a failed handshake begins.
+const HANDSHAKE: &str = "error performing TLS handshake";
 /// Most prepared statements that a connection keeps.
 const PREPARED_MAX: usize = 256;
 
@@ -46,6 +49,7 @@ const PREPARED_MAX: usize = 256;
 #[derive(Clone)]
 pub(super) struct Connector {
     config: Config,
+    tls: Tls,
     /// The address without its password.
     shown: String,
     /// Its servers, as errors name them.
@@ -64,25 +68,21 @@ impl Connector {
         deadline: Duration,
         is_strict: bool,
     ) -> Result<Self, StoreError> {
-        let no_tls = || {
-            StoreError::Unusable(format!(
-                "{url}: this Homeroom does not support TLS to PostgreSQL; reach the server \
-                 through a socket, a private network or a tunnel, without sslmode"
-            ))
-        };
-        // The driver does not support these two modes.
-        if url.exposed().contains("sslmode=verify-") {
-            return Err(no_tls());
-        }
-        let mut config = Config::from_str(url.exposed()).map_err(|error| {
+        let (address, options) = split(url.exposed())
+            .map_err(|error| StoreError::Unusable(format!("{url}: {error}")))?;
+        let mut config = Config::from_str(&address).map_err(|error| {
             let why = std::error::Error::source(&error).map(ToString::to_string);
             StoreError::Unusable(format!(
                 "{url} is not a valid address: {}; in its user and password, {ESCAPED}",
                 why.unwrap_or_default()
             ))
         })?;
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err(no_tls());
+        let tls = Tls::new(&options)?;
+        let is_socket = |host: &Host| matches!(host, Host::Unix(_));
+        if config.get_hosts().iter().all(is_socket) && tls.is_optional() {
+            config.ssl_mode(SslMode::Disable);
+        } else {
+            config.ssl_mode(tls.driver_mode());
         }
         if config.get_application_name().is_none() {
             config.application_name("homeroom");
@@ -98,7 +98,7 @@ impl Connector {
         let schema = schema.map(str::to_owned);
         let hosts = hosts(&config);
         let (shown, silence_max) = (url.to_string(), SILENCE_MAX);
-        Ok(Self { config, shown, hosts, schema, deadline, silence_max, is_strict })
+        Ok(Self { config, tls, shown, hosts, schema, deadline, silence_max, is_strict })
     }
 
     /// Sets another longest silence before a connection counts as lost.
@@ -118,15 +118,35 @@ impl Connector {
         made.unwrap_or_else(|_| Err(Fault::silent()))
     }
 
+    /// Opens a connection, secured as the URL asks for.
+    async fn open(&self) -> Result<(Client, tokio_postgres::Connection<Socket, Stream>), Fault> {
+        let error = match self.config.connect(self.tls.clone()).await {
+            Ok(opened) => return Ok(opened),
+            Err(error) => error,
+        };
+        let text = error.to_string();
+        if !text.starts_with(HANDSHAKE) {
+            return Err(error.into());
+        }
+        if self.tls.is_optional() {
+            // As in libpq: who only prefers TLS does without rather than not at all.
+            let mut plain = self.config.clone();
+            plain.ssl_mode(SslMode::Disable);
+            return Ok(plain.connect(self.tls.clone()).await?);
+        }
+        let why = std::error::Error::source(&error).map_or(text, ToString::to_string);
+        Err(Fault::Lost(format!("TLS: {why}; {}", mend(&why))))
+    }
+
     async fn greet(&self, role: Role) -> Result<Connection, Fault> {
-        let connected = self.config.connect(NoTls).await;
-        let (client, driver) = connected.map_err(|error| Fault::from(error).at(&self.hosts))?;
+        let (client, driver) = self.open().await.map_err(|fault| fault.at(&self.hosts))?;
         let task = tokio::spawn(async move {
             // Every statement that waits on the connection gets the connection's error.
             _ = driver.await;
         });
         let connection = Connection {
             client,
+            tls: self.tls.clone(),
             statements: Mutex::default(),
             task,
             is_left: AtomicBool::new(false),
@@ -153,6 +173,7 @@ impl Connector {
 /// A connection that a task of its own drives; many callers may use it at the same time.
 pub(super) struct Connection {
     client: Client,
+    tls: Tls,
     statements: Mutex<HashMap<String, Statement>>,
     task: JoinHandle<()>,
     /// Whether the connection must not be used any more.
@@ -195,7 +216,7 @@ impl Connection {
             loop {
                 let token = self.client.cancel_token();
                 let told = async {
-                    _ = token.cancel_query(NoTls).await;
+                    _ = token.cancel_query(self.tls.clone()).await;
                     tokio::time::sleep(pause).await;
                 };
                 if tokio::select! { _ = &mut free => true, () = told => false } {

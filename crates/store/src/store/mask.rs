@@ -3,14 +3,17 @@
 //! In doubtful cases more is hidden than necessary: a part of an address is shown only if it is
 //! known to be harmless.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
+
+use percent_encoding::percent_decode_str;
 
 /// Replacement for hidden parts.
 const HIDDEN: &str = "***";
 /// Parameters of a database address whose values are shown.
 ///
 /// Source: PostgreSQL, libpq, Parameter Key Words.
-const SHOWN: [&str; 17] = [
+const SHOWN: [&str; 20] = [
     "application_name",
     "channel_binding",
     "connect_timeout",
@@ -24,7 +27,10 @@ const SHOWN: [&str; 17] = [
     "keepalives_retries",
     "load_balance_hosts",
     "port",
+    "sslcert",
+    "sslkey",
     "sslmode",
+    "sslrootcert",
     "target_session_attrs",
     "tcp_user_timeout",
     "user",
@@ -160,23 +166,8 @@ fn is_secret(name: &str) -> bool {
 /// Returns a name without percent-encoding.
 ///
 /// Source: RFC 3986 §2.1.
-fn decoded(text: &str) -> String {
-    let mut bytes = vec![];
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+fn decoded(text: &str) -> Cow<'_, str> {
+    percent_decode_str(text).decode_utf8_lossy()
 }
 
 #[cfg(test)]

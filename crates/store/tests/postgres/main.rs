@@ -13,4 +13,5 @@ mod sessions;
 mod silence;
 mod snapshots;
 mod support;
+mod tls;
 mod upgrades;

@@ -4,18 +4,6 @@ use homeroom_store::{Answer, Ask, Decision, Options, Plan, Sql, Store, StoreErro
 use homeroom_testkit::trial;
 
 #[test]
-fn an_address_that_wants_encryption_is_refused() {
-    for mode in ["require", "verify-ca", "verify-full"] {
-        let url = format!("postgres://homeroom:secret@127.0.0.1:1/ods?sslmode={mode}");
-
-        let opened = Store::open(&Options::new(url.parse().unwrap()));
-
-        let Err(StoreError::Unusable(why)) = opened else { panic!("{mode}: {opened:?}") };
-        assert!(why.contains("does not support TLS") && !why.contains("secret"), "{why}");
-    }
-}
-
-#[test]
 fn a_writer_keeps_synchronous_commit_whatever_the_servers_default() {
     for options in trial::postgres().unwrap() {
         let store = Store::temporary_on(&options, &[]).unwrap();
