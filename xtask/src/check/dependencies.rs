@@ -13,6 +13,8 @@ const KNOWS: &[(&str, &[&str])] = &[
     ("homeroom-http", &[]),
     ("homeroom-model", &[]),
     ("homeroom-store", &[]),
+    ("homeroom-blobs", &["homeroom-store"]),
+    ("homeroom-jobs", &["homeroom-store"]),
     ("homeroom-load", &["homeroom-client"]),
     ("homeroom-lab", &["homeroom-load"]),
     ("homeroom-lab-edfi", &["homeroom-client", "homeroom-load"]),
