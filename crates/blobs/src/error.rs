@@ -1,0 +1,75 @@
+//! Errors of blobs.
+
+use std::io;
+use std::path::Path;
+
+use homeroom_store::{Refused, StoreError};
+
+use crate::blob::BlobId;
+
+/// Why a blob was not written, read or removed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum BlobError {
+    /// The bytes are more than are allowed; nothing is kept of them.
+    #[error("the bytes are more than {bytes_max}")]
+    TooLarge {
+        /// The most bytes.
+        bytes_max: u64,
+    },
+    /// The disk is full; nothing is kept of the bytes.
+    #[error("the disk of {0} is full; make room there, or move the blobs to a larger disk")]
+    DiskFull(String),
+    /// The file system refused.
+    #[error("cannot {doing} {path}: {why}")]
+    Failed {
+        /// What was being done.
+        doing: &'static str,
+        /// The path.
+        path: String,
+        /// The system's reason.
+        why: String,
+    },
+    /// The folder has the blobs of another store.
+    #[error("{0} has the blobs of another store; give each store a folder of its own (blobs.dir)")]
+    Foreign(String),
+    /// There is no such blob.
+    #[error("there is no blob {0}")]
+    Unknown(BlobId),
+    /// The blob's bytes are not there, or are others than were written.
+    #[error("blob {id}: {why}; homeroom doctor lists all such blobs, and a backup has their bytes")]
+    Damaged {
+        /// The blob.
+        id: BlobId,
+        /// What is wrong.
+        why: String,
+    },
+    /// Too much time has passed between writing the bytes and committing their row, so that they
+    /// may be swept.
+    #[error("blob {0} was written too long ago to be kept; write it again")]
+    Late(BlobId),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl BlobError {
+    /// Returns a function to the error of a path.
+    pub(crate) fn at<'p>(doing: &'static str, path: &'p Path) -> impl Fn(io::Error) -> Self + 'p {
+        move |error| {
+            let path = path.display().to_string();
+            match error.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull(path),
+                _ => Self::Failed { doing, path, why: error.to_string() },
+            }
+        }
+    }
+}
+
+impl From<Refused<BlobError>> for BlobError {
+    fn from(refused: Refused<BlobError>) -> Self {
+        match refused {
+            Refused::Decision(error) => error,
+            Refused::Store(error) => Self::Store(error),
+        }
+    }
+}

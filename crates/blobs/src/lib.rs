@@ -1,0 +1,52 @@
+//! Large bytes beside the store: packages, uploads, video.
+//!
+//! A blob is written as a stream under a temporary name, hashed and counted on the way, synced, and
+//! then named. It belongs to nobody until a plan commits its row ([`Written::row`]); what no row
+//! names is swept after a while, whatever killed its writer. Bytes never change under an id.
+//!
+//! ```
+//! use homeroom_blobs::{BlobPlace, Blobs, Limits};
+//! use homeroom_store::{ChangedAt, Store};
+//!
+//! # let folder = std::env::temp_dir().join(format!("blobs-doc-{}", std::process::id()));
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! let place = BlobPlace::folder(&folder);
+//! let blobs = Blobs::new(place, Store::temporary(&[])?, Limits::default());
+//! let now = ChangedAt::now();
+//!
+//! let mut writing = blobs.begin("upload").await?;
+//! writing.write(b"many ").await?;
+//! writing.write(b"bytes").await?;
+//! let blob = blobs.keep(writing.finish(now).await?, now).await?;
+//!
+//! let mut reading = blobs.read(&blob, 5..10).await?;
+//! assert_eq!(reading.next().await?.as_deref(), Some(&b"bytes"[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! # std::fs::remove_dir_all(&folder).unwrap();
+//! ```
+
+mod blob;
+mod blobs;
+mod check;
+mod copy;
+mod error;
+mod folder;
+mod limits;
+mod place;
+mod read;
+mod rows;
+mod sql;
+mod sweep;
+mod write;
+
+pub use blob::{Blob, BlobId};
+pub use blobs::Blobs;
+pub use check::{Checked, check};
+pub use copy::{Copied, copy, hand_over, link};
+pub use error::BlobError;
+pub use limits::Limits;
+pub use place::BlobPlace;
+pub use read::Reading;
+pub use sweep::Swept;
+pub use write::{Writing, Written};

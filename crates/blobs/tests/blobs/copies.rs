@@ -1,0 +1,102 @@
+//! Copies of blobs, and the look for damage.
+
+use homeroom_blobs::{BlobError, Copied, check, copy, hand_over, link};
+
+use crate::support::{LONG_US, files, on_each, read};
+
+#[tokio::test]
+async fn every_kind_of_damage_is_found() {
+    for trial in on_each() {
+        let mut blobs = vec![];
+        for name in ["well", "missing", "short", "changed"] {
+            blobs.push(trial.kept(name.as_bytes()).await);
+        }
+        std::fs::remove_file(trial.file(&blobs[1])).unwrap();
+        std::fs::write(trial.file(&blobs[2]), "sh").unwrap();
+        std::fs::write(trial.file(&blobs[3]), "chanced").unwrap();
+        let snapshot = trial.snapshot();
+
+        let whole = check(trial.blobs.place(), &snapshot, false, &|| false).unwrap();
+        let quick = check(trial.blobs.place(), &snapshot, true, &|| false).unwrap();
+        let none = check(trial.blobs.place(), &snapshot, false, &|| true).unwrap();
+
+        assert_eq!(whole.blobs, 4, "{}", trial.name);
+        for (problem, (blob, why)) in whole.problems.iter().zip([
+            (&blobs[1], "its file is missing"),
+            (&blobs[2], "its file has 2 bytes of 5"),
+            (&blobs[3], "its bytes are not those that were written"),
+        ]) {
+            assert!(problem.contains(&format!("blob {}: {why}", blob.id)), "{problem}");
+        }
+        assert_eq!((whole.problems.len(), quick.problems.len()), (3, 2), "{}", trial.name);
+        assert_eq!((whole.left_out.len(), quick.left_out.len()), (0, 1), "{}", trial.name);
+        assert_eq!((none.problems.len(), none.left_out.len()), (0, 1), "{}", trial.name);
+    }
+}
+
+#[tokio::test]
+async fn a_copy_has_what_a_state_of_the_store_names_and_brings_it_back() {
+    for trial in on_each() {
+        let (kept, removed) = (trial.kept(b"kept").await, trial.kept(b"removed").await);
+        trial.blobs.remove(removed.id, homeroom_store::ChangedAt::now()).await.unwrap();
+        let (snapshot, to) = (trial.snapshot(), trial.place("copy"));
+
+        let copied = copy(&snapshot, trial.blobs.place(), &to).unwrap();
+        let again = copy(&snapshot, trial.blobs.place(), &to).unwrap();
+        std::fs::remove_file(trial.file(&kept)).unwrap();
+        let back = copy(&snapshot, &to, trial.blobs.place()).unwrap();
+
+        assert_eq!(copied, Copied { blobs: 1, bytes: 4 }, "{}", trial.name);
+        assert_eq!((again, back), (Copied::default(), copied), "{}", trial.name);
+        assert_eq!(read(&trial.blobs, &kept, 0..9).await, b"kept", "{}", trial.name);
+    }
+}
+
+#[tokio::test]
+async fn bytes_that_have_changed_are_not_copied() {
+    for trial in on_each() {
+        let blob = trial.kept(b"right").await;
+        std::fs::write(trial.file(&blob), "wrong").unwrap();
+        let to = trial.place("copy");
+
+        let copied = copy(&trial.snapshot(), trial.blobs.place(), &to);
+
+        assert!(matches!(copied, Err(BlobError::Damaged { .. })), "{}: {copied:?}", trial.name);
+        assert_eq!(files(to.path()).len(), 0, "{}", trial.name);
+    }
+}
+
+#[tokio::test]
+async fn a_second_name_outlives_a_sweep() {
+    for trial in on_each() {
+        let blob = trial.kept(b"kept").await;
+        let (snapshot, second) = (trial.snapshot(), trial.place("second"));
+
+        link(trial.blobs.place(), &second).unwrap();
+        let now = homeroom_store::ChangedAt::now();
+        trial.blobs.remove(blob.id, now).await.unwrap();
+        let later = homeroom_store::ChangedAt(now.0 + LONG_US);
+        assert_eq!(trial.blobs.sweep(later).await.unwrap().removed, 1, "{}", trial.name);
+
+        assert_eq!(check(&second, &snapshot, false, &|| false).unwrap().problems.len(), 0);
+        assert_eq!(files(trial.blobs.place().path()).len(), 0, "{}", trial.name);
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_was_handed_over_is_the_other_stores() {
+    let trials = on_each();
+    for trial in &trials {
+        trial.kept(b"old").await;
+        let other = homeroom_store::Store::temporary(&[]).unwrap();
+        let options = homeroom_store::SnapshotOptions::default();
+        let place = homeroom_blobs::BlobPlace::folder(trial.blobs.place().path());
+
+        let snapshot = homeroom_store::Snapshot::open(other.url(), &options).unwrap();
+        hand_over(&place, &snapshot).unwrap();
+
+        let limits = homeroom_blobs::Limits::default();
+        let blobs = homeroom_blobs::Blobs::new(place, other, limits);
+        assert!(blobs.begin("test").await.is_ok(), "{}", trial.name);
+    }
+}
