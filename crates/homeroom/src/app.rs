@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::{Access, AccessConfig, ApiClient};
+use homeroom_blobs::Blobs;
 use homeroom_data::DataApi;
 use homeroom_data::composites::{self, Composites};
 use homeroom_data::metadata::{self, Credentials, Metadata, PageRequest, Shown};
@@ -16,6 +17,7 @@ use homeroom_document::Catalog;
 use homeroom_export::views::{Dialect, renew, views};
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{Route, Timestamp};
+use homeroom_jobs::{Jobs, Limits as JobLimits};
 use homeroom_store::{ChangedAt, Options, Snapshot, SnapshotOptions, Store, StoreUrl};
 
 use crate::config::{Config, Part, ServerConfig};
@@ -30,6 +32,10 @@ pub struct App {
     pub data: DataApi,
     /// Clients, tokens and claim sets.
     pub access: Arc<Access>,
+    /// Work that is done later.
+    pub jobs: Jobs,
+    /// Large bytes.
+    pub blobs: Blobs,
     /// Metrics of this process.
     pub metrics: Arc<Metrics>,
     /// The store's gauges among the metrics.
@@ -84,18 +90,14 @@ impl App {
         Configured { standard, composites }: Configured,
     ) -> Result<Self, Failure> {
         let store = open_store(config)?;
-        let mut app = Self::on_store(store, &standard).await?;
+        let mut app = Self::on_store(store, &standard, config).await?;
         app.composites = composites;
         app.renew_views(config);
         Ok(app)
     }
 
     /// Does the same as [`App::open`] with a store that is open already.
-    ///
-    /// # Errors
-    ///
-    /// As for [`App::open`].
-    pub async fn on_store(store: Store, standard: &Standard) -> Result<Self, Failure> {
+    async fn on_store(store: Store, standard: &Standard, config: &Config) -> Result<Self, Failure> {
         let now = Timestamp::now();
         keep_standard(&store, standard)?;
         let catalog = Catalog::bind(Arc::clone(&standard.model), &store)
@@ -115,6 +117,8 @@ impl App {
             seeded = counts.collect::<Vec<_>>().join(", ");
             tracing::info!(holds = seeded, "made a new store");
         }
+        let jobs = Jobs::new(store.clone(), JobLimits::default());
+        let blobs = Blobs::new(config.blob_place(), store.clone(), config.blob_limits());
         let access = Access::open(store, Arc::clone(&standard.model), AccessConfig::default(), now)
             .await
             .map_err(|e| Failure::because("opening the client registry", chain(&e)))?;
@@ -125,6 +129,8 @@ impl App {
         Ok(Self {
             data,
             access,
+            jobs,
+            blobs,
             metrics: Arc::new(metrics),
             store_gauges,
             standard,

@@ -7,6 +7,7 @@ pub mod counts;
 pub mod demo;
 pub mod export;
 pub mod generate;
+pub mod jobs;
 pub mod keys;
 pub mod lab;
 pub mod load;

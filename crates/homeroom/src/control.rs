@@ -19,12 +19,13 @@ mod socket;
 mod told;
 mod whose;
 
+use homeroom_blobs::{BlobPlace, Blobs, Copied};
 use homeroom_bulk::Progress;
 use homeroom_document::AuditProgress;
 use homeroom_export::views::{Dialect, apply, views};
 use homeroom_http::Timestamp;
 use homeroom_model::Resource;
-use homeroom_store::StoreUrl;
+use homeroom_store::{ChangedAt, Snapshot, SnapshotOptions, StoreError, StoreUrl};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -42,6 +43,9 @@ use whose::{Asked, Meant};
 const REQUEST_BYTES_MAX: u64 = 16 << 20;
 /// The longest wait for a command to send its request or to read its answer.
 const QUIET_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// The longest time for copying blobs into a backup.
+const BLOBS_TIME_MAX: Duration = Duration::from_hours(24);
 
 /// The progress of checking a backup's copy.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -79,13 +83,20 @@ pub fn perform(
         Request::Manage(manage) => runtime
             .block_on(homeroom_data::manage(&app.data, &app.access, manage, Timestamp::now()))
             .map_err(|error| failed(&error)),
+        Request::Jobs(asked) => runtime
+            .block_on(app.jobs.manage(asked, ChangedAt::now()))
+            .map_err(|error| failed(&error)),
         Request::Backup { to, time_max_ms } => {
-            if to.symlink_metadata().is_ok() {
-                let message = format!("{} already exists; name another file", to.display());
+            let blobs_to = BlobPlace::beside(&to);
+            if let Some(taken) = [to.as_path(), blobs_to.path()]
+                .into_iter()
+                .find(|path| path.symlink_metadata().is_ok())
+            {
+                let message = format!("{} already exists; name another file", taken.display());
                 return Err(Failure::Usage(message));
             }
             let time_max = Duration::from_millis(time_max_ms);
-            let mut looked = Looked::default();
+            let (mut looked, mut copied) = (Looked::default(), Copied::default());
             let mut tell = |now: AuditProgress| {
                 let far = Far { documents: now.documents, of: now.in_all };
                 if let Ok(far) = serde_json::to_value(far) {
@@ -94,11 +105,19 @@ pub fn perform(
             };
             let mut look = |copy: &StoreUrl| {
                 looked = crate::health::look(copy, &app.standard, time_max, false, &mut tell)?;
+                if looked.problems.is_empty() {
+                    copied = back_up_blobs(&app.blobs, copy, &blobs_to)?;
+                }
                 Ok(looked.problems.clone())
             };
             let backed_up = app.data.store.backup_after(&to, &mut look);
-            backed_up.map_err(|error| failed(&error))?;
-            Ok(json!({ "backup": to, "looked": looked }))
+            backed_up.map_err(|error| {
+                // Half a copy would only keep a full disk full.
+                _ = std::fs::remove_dir_all(blobs_to.path());
+                failed(&error)
+            })?;
+            let blobs = json!({ "copied": copied.blobs, "bytes": copied.bytes });
+            Ok(json!({ "backup": to, "looked": looked, "blobs": blobs }))
         }
         Request::Views { of } => {
             let (catalog, url) = (&app.data.catalog, app.data.store.url());
@@ -124,6 +143,14 @@ pub fn perform(
             serde_json::to_value(summary).map_err(|error| failed(&error))
         }
     }
+}
+
+/// Copies the blobs that a copy of the store names. Sweeps wait meanwhile.
+fn back_up_blobs(blobs: &Blobs, copy: &StoreUrl, to: &BlobPlace) -> Result<Copied, StoreError> {
+    let _held = blobs.hold_blocking();
+    let options = SnapshotOptions { time_max: BLOBS_TIME_MAX, ..SnapshotOptions::default() };
+    let snapshot = Snapshot::open(copy, &options)?;
+    Ok(homeroom_blobs::copy(&snapshot, blobs.place(), to)?)
 }
 
 /// Returns whether a server has the store open and can be reached.

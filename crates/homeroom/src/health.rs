@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use homeroom_blobs::{BlobPlace, Checked};
 use homeroom_document::AuditProgress;
 use homeroom_store::{Snapshot, SnapshotOptions, Store, StoreError, StoreUrl};
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,24 @@ pub fn look(
         Err(error) => return Err(error),
     }
     Ok(looked)
+}
+
+/// Checks that the bytes of every blob are there, as far as time allows.
+///
+/// # Errors
+///
+/// The store's own.
+pub fn look_at_blobs(
+    place: &BlobPlace,
+    url: &StoreUrl,
+    time_max: Duration,
+    is_quick: bool,
+) -> Result<Checked, StoreError> {
+    let time_max = time_max.min(TIME_MAX);
+    let end = Instant::now() + time_max;
+    let options = SnapshotOptions { time_max, ..SnapshotOptions::default() };
+    let snapshot = Snapshot::open(url, &options)?;
+    homeroom_blobs::check(place, &snapshot, is_quick, &|| Instant::now() >= end)
 }
 
 fn look_at_documents(

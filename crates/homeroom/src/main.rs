@@ -7,6 +7,7 @@ mod control;
 mod exit;
 mod exposition;
 mod health;
+mod job_metrics;
 mod logging;
 mod output;
 mod probes;
@@ -39,6 +40,7 @@ enum Command {
     ClaimSets(command::claim_sets::ClaimSetsArgs),
     Strategies(command::strategies::StrategiesArgs),
     Load(command::load::LoadArgs),
+    Jobs(command::jobs::JobsArgs),
     Generate(command::generate::GenerateArgs),
     Counts(command::counts::CountsArgs),
     Export(command::export::ExportArgs),
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::ClaimSets(args) => command::claim_sets::run(args),
         Command::Strategies(args) => command::strategies::run(args),
         Command::Load(args) => command::load::run(args),
+        Command::Jobs(args) => command::jobs::run(args),
         Command::Generate(args) => command::generate::run(args),
         Command::Counts(args) => command::counts::run(args),
         Command::Export(args) => command::export::run(args),

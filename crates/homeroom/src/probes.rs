@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use homeroom_gateway::{Gauge, Metrics};
 use homeroom_http::{Call, Guard, Handler, Problem, Response, Route, handler, json_response};
+use homeroom_jobs::Jobs;
 use homeroom_store::Store;
 use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::exposition::Form;
+use crate::job_metrics;
 use crate::process::{Process, Space};
 
 /// The end of a text of OpenMetrics.
@@ -110,28 +112,29 @@ pub fn routes<C: Send + Sync + 'static>(readiness: &Arc<Readiness>) -> Vec<Route
 pub fn metrics_route<C: Send + Sync + 'static>(
     metrics: &Arc<Metrics>,
     store: &Arc<StoreGauges>,
+    jobs: &Jobs,
 ) -> Route<C> {
-    let state = (Arc::clone(metrics), Arc::clone(store));
-    let answer = handler(
-        &state,
-        |(metrics, store): (Arc<Metrics>, Arc<StoreGauges>), call: Call<C>| async move {
-            let form = Form::accepted(&call.headers);
-            store.read().await;
-            let text = with_own_figures(metrics.text(), &store);
-            let mut response = json_response(StatusCode::OK, form.of(text));
-            let media = HeaderValue::from_static(form.media_type());
-            response.headers_mut().insert(header::CONTENT_TYPE, media);
-            Ok::<_, Problem>(response)
-        },
-    );
+    type State = (Arc<Metrics>, Arc<StoreGauges>, Jobs);
+    let state: State = (Arc::clone(metrics), Arc::clone(store), jobs.clone());
+    let answer = handler(&state, |(metrics, store, jobs): State, call: Call<C>| async move {
+        let form = Form::accepted(&call.headers);
+        store.read().await;
+        let jobs = job_metrics::lines(&jobs).await;
+        let text = with_own_figures(metrics.text(), &store, &jobs);
+        let mut response = json_response(StatusCode::OK, form.of(text));
+        let media = HeaderValue::from_static(form.media_type());
+        response.headers_mut().insert(header::CONTENT_TYPE, media);
+        Ok::<_, Problem>(response)
+    });
     public("/metrics", answer)
 }
 
-/// Adds the figures of the process, and those of the store that are not whole numbers, before the
-/// end of a text of metrics.
-fn with_own_figures(mut text: String, store: &StoreGauges) -> String {
+/// Adds the figures of the process and of the jobs, and those of the store that are not whole
+/// numbers, before the end of a text of metrics.
+fn with_own_figures(mut text: String, store: &StoreGauges, jobs: &str) -> String {
     text.truncate(text.strip_suffix(END).map_or(text.len(), str::len));
     store.write_commits(&mut text);
+    text.push_str(jobs);
     if let Some(process) = Process::read() {
         process.write(&mut text);
     }

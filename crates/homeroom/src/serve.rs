@@ -1,4 +1,5 @@
 //! Serving: listeners, the control socket, signals, the drain.
+#![expect(clippy::disallowed_methods, reason = "a sweep has a moment of its own")]
 
 use std::fs::OpenOptions;
 use std::future::Future;
@@ -8,11 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::Access;
+use homeroom_blobs::{Blobs, Swept};
 use homeroom_data::metadata::Credentials;
 use homeroom_gateway::{
     AccessLog, FrontDoor, Identity, Limits, Listener, LoggedRequests, Rate, Times, Tls,
 };
 use homeroom_http::Cors;
+use homeroom_jobs::{Kind, Runner};
+use homeroom_store::ChangedAt;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;
@@ -28,6 +32,10 @@ const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 
 /// The time between two checks for changed keys and claim sets.
 const FOLLOW: Duration = Duration::from_millis(500);
+
+/// The time between two sweeps of blobs: half of their grace period, within these limits.
+const SWEEP_MIN: Duration = Duration::from_millis(100);
+const SWEEP_MAX: Duration = Duration::from_mins(10);
 
 /// The most connections of the admin listener.
 const ADMIN_CONNECTIONS_MAX: u64 = 256;
@@ -132,7 +140,7 @@ impl Server {
         let door = Arc::new(door);
         let admin_limits = Limits { connections: admin_connections, ..limits };
         let mut admin_routes = probes::routes(&app.ready);
-        admin_routes.push(probes::metrics_route(&app.metrics, &app.store_gauges));
+        admin_routes.push(probes::metrics_route(&app.metrics, &app.store_gauges, &app.jobs));
         let admin_metrics = Arc::new(homeroom_gateway::Metrics::new(env!("CARGO_PKG_VERSION")));
         let admin_door =
             FrontDoor::new(admin_routes, Arc::clone(&app.access), admin_metrics, admin_limits)
@@ -175,6 +183,8 @@ impl Server {
         let is_shared = self.control.is_none();
         let following = tokio::spawn(follow(Arc::clone(&self.app.access), is_shared));
         let control = self.control.map(|control| control.serve(self.app.clone()));
+        let sweeping = tokio::spawn(sweep(self.app.blobs.clone()));
+        let runner = Runner::start(&self.app.jobs, kinds(), homeroom_jobs::Times::default());
         let main = tokio::spawn(self.main.serve(self.door, told(stopped), times));
         let admin =
             tokio::spawn(self.admin.serve(self.admin_door, told(nothing_left), admin_times));
@@ -186,16 +196,38 @@ impl Server {
         if let Some(control) = control {
             control.stop(times.drain).await;
         }
-        _ = main.await;
+        // Requests and jobs finish at the same time, each within the drain time.
+        _ = tokio::join!(main, runner.stop(times.drain));
         // The admin listener stops last: while requests finish, it reports that no more are
         // accepted.
         _ = drained.send(true);
         _ = admin.await;
         following.abort();
+        sweeping.abort();
         let store = self.app.data.store.clone();
         _ = tokio::task::spawn_blocking(move || store.close()).await;
         tracing::info!("stopped");
     }
+}
+
+/// Removes bytes that belong to nobody, now and then.
+async fn sweep(blobs: Blobs) {
+    let pause = (blobs.limits().grace / 2).clamp(SWEEP_MIN, SWEEP_MAX);
+    loop {
+        tokio::time::sleep(pause).await;
+        match blobs.sweep(ChangedAt::now()).await {
+            Ok(swept) if swept == Swept::default() => {}
+            Ok(Swept { unfinished, unnamed, removed, bytes }) => {
+                tracing::info!(unfinished, unnamed, removed, bytes, "blobs were swept");
+            }
+            Err(error) => tracing::warn!(%error, "blobs cannot be swept"),
+        }
+    }
+}
+
+/// Returns the kinds of jobs that this process does; no part has one yet.
+fn kinds() -> Vec<Kind> {
+    vec![]
 }
 
 /// Follows changes of keys and claim sets that other nodes make, if there can be other nodes, and

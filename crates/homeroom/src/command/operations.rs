@@ -1,6 +1,8 @@
 //! `homeroom backup | doctor`.
+#![expect(clippy::disallowed_methods, reason = "doctor has a time limit")]
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use clap::Args;
 use homeroom_document::AuditProgress;
@@ -17,7 +19,8 @@ use crate::health::{self, Looked};
 use crate::process::Space;
 use crate::standard::Standard;
 
-/// Copies the store to a new file while it is in use, and checks the copy.
+/// Copies the store to a new file while it is in use, and checks the copy. Its blobs, if it has any,
+/// are copied to the folder FILE.blobs beside it.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  homeroom backup /backups/homeroom-2026-11-21.db")]
 pub struct BackupArgs {
@@ -74,12 +77,13 @@ pub fn backup(args: BackupArgs) -> Result<Exit, Failure> {
 /// Runs `doctor`.
 pub fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
-    let Examined { findings, left_out, documents, free_bytes } = examine(&config, &args);
+    let Examined { findings, left_out, documents, blobs, free_bytes } = examine(&config, &args);
     if args.json {
         let all: Vec<_> =
             findings.iter().map(|(what, mend)| json!({"problem": what, "mend": mend})).collect();
         super::print_json(&json!({
-            "problems": all, "leftOut": left_out, "documents": documents, "freeBytes": free_bytes,
+            "problems": all, "leftOut": left_out, "documents": documents, "blobs": blobs,
+            "freeBytes": free_bytes,
         }));
     } else {
         for (what, mend) in &findings {
@@ -104,6 +108,7 @@ struct Examined {
     findings: Vec<(String, String)>,
     left_out: Vec<String>,
     documents: u64,
+    blobs: u64,
     /// Free space on the store's disk, in bytes, where the store is a file.
     free_bytes: Option<u64>,
 }
@@ -127,6 +132,8 @@ fn scarce(space: Space, store_bytes: u64) -> Option<String> {
 }
 
 const RESTORE: &str = "homeroom restore BACKUP --yes, from the last good backup";
+const PUT_BACK: &str = "copy the blob's file from a backup's folder BACKUP.blobs to the same place in \
+                        the folder of the blobs; without one, remove what names the blob";
 const STORE_ANEW: &str = "send these documents again with PUT, in the form that this Homeroom \
                           accepts; if that is not possible, homeroom restore BACKUP --yes";
 
@@ -165,6 +172,7 @@ fn examine(config: &Config, args: &DoctorArgs) -> Examined {
         );
         return out;
     }
+    let begun = Instant::now();
     let looked = match &standard {
         Ok(standard) => {
             let mut line = ProgressLine::new();
@@ -190,6 +198,16 @@ fn examine(config: &Config, args: &DoctorArgs) -> Examined {
             looked.misfits.into_iter().for_each(|misfit| found(misfit, STORE_ANEW));
             out.left_out = looked.left_out;
             out.documents = looked.documents;
+            let left = args.time_max.0.saturating_sub(begun.elapsed());
+            let blobs = health::look_at_blobs(&config.blob_place(), &place, left, args.quick);
+            match blobs {
+                Ok(checked) => {
+                    checked.problems.into_iter().for_each(|problem| found(problem, PUT_BACK));
+                    out.left_out.extend(checked.left_out);
+                    out.blobs = checked.blobs;
+                }
+                Err(error) => out.left_out.push(format!("the blobs: {error}")),
+            }
         }
         Err(error) => {
             let mend = match error {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use homeroom_access::{Revival, revive};
+use homeroom_blobs::BlobPlace;
 use homeroom_http::Timestamp;
 use homeroom_store::{
     Restored, Restoring, Snapshot, SnapshotOptions, Sql, Store, StoreError, StoreUrl,
@@ -27,6 +28,7 @@ use crate::standard::Standard;
   homeroom restore /backups/homeroom-2026-11-21.db --yes
   homeroom restore --already-copied --yes
 
+Its blobs are read from BACKUP.blobs, and those of the old store are kept beside it, too.
 The restored store continues at change versions, ETags and ids above all that the previous store may
 have issued. Keys that were revoked, removed or suspended since the backup stay so if the
 previous store can be read. Clients that read changes by version must load everything again.")]
@@ -42,11 +44,15 @@ pub struct RestoreArgs {
     /// Reports that the store was put back to an earlier state by other means (a file copied over
     /// it, rows of a dump, a disk snapshot): it continues above all versions and ids that may have
     /// been issued
-    #[arg(long, conflicts_with_all = ["from", "keys_as_in_backup"])]
+    #[arg(long, conflicts_with_all = ["from", "keys_as_in_backup", "without_blobs"])]
     already_copied: bool,
     /// Restores keys and secrets as the backup has them: those revoked since become valid again
     #[arg(long)]
     keys_as_in_backup: bool,
+    /// Restores the store even if the backup lacks bytes of its blobs; `homeroom doctor` then lists
+    /// what is missing
+    #[arg(long)]
+    without_blobs: bool,
     /// Longest time to check the backup for damage
     #[arg(long, value_name = "TIME", default_value = "1h")]
     time_max: HumanDuration,
@@ -99,9 +105,12 @@ fn replace(config: &Config, from: PathBuf, args: &RestoreArgs) -> Result<Report,
         revival: Revival::default(),
         lost: None,
         unread: None,
+        blobs: (!args.without_blobs).then(|| (BlobPlace::beside(&from), config.blob_place())),
     };
     let restored = Store::restore_with(&from, &url, &mut restoring)
         .map_err(|e| Failure::because("restoring", e))?;
+    settle_blobs(&config.blob_place(), &url, &restored)
+        .map_err(|e| Failure::because("the store is restored; settling its blobs", e))?;
     let Comparing { looked, revival, lost, unread, as_in_backup, .. } = restoring;
     Ok(Report { url, from: Some(from), restored, revival, lost, unread, as_in_backup, looked })
 }
@@ -124,6 +133,18 @@ fn raise(config: &Config) -> Result<Report, Failure> {
     })
 }
 
+/// Gives the folder of blobs to the restored store, and keeps what is in it beside the replaced one.
+fn settle_blobs(place: &BlobPlace, url: &StoreUrl, restored: &Restored) -> Result<(), StoreError> {
+    if !place.exists() {
+        return Ok(());
+    }
+    if let Some(kept) = &restored.kept {
+        homeroom_blobs::link(place, &BlobPlace::beside(kept))?;
+    }
+    let snapshot = Snapshot::open(url, &SnapshotOptions::default())?;
+    Ok(homeroom_blobs::hand_over(place, &snapshot)?)
+}
+
 /// Examines a backup and compares it with the store that it replaces.
 struct Comparing<'a> {
     standard: &'a Standard,
@@ -133,6 +154,8 @@ struct Comparing<'a> {
     revival: Revival,
     lost: Option<(u64, u64)>,
     unread: Option<String>,
+    /// Where the backup's blobs are, and where they are to be, unless they are left out.
+    blobs: Option<(BlobPlace, BlobPlace)>,
 }
 
 impl Restoring for Comparing<'_> {
@@ -150,6 +173,10 @@ impl Restoring for Comparing<'_> {
         restored: &Snapshot,
         replaced: Result<&Snapshot, &StoreError>,
     ) -> Result<Vec<Sql>, StoreError> {
+        // What is copied and then not needed belongs to nobody, and is swept.
+        if let Some((from, to)) = &self.blobs {
+            homeroom_blobs::copy(restored, from, to)?;
+        }
         let now = Timestamp::now();
         // A store that cannot be read to its end is treated like one that cannot be opened.
         let compared = replaced.map_err(ToString::to_string).and_then(|replaced| {

@@ -46,6 +46,13 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     if store.list_deadline.0.is_zero() {
         return Some(("store.list_deadline", "must be longer than zero".into()));
     }
+    if config.blobs.grace.0.is_zero() {
+        return Some(("blobs.grace", "must be longer than zero".into()));
+    }
+    let dir = config.blobs.dir.as_ref().map(|dir| dir.to_string_lossy().into_owned());
+    if dir.is_some_and(|dir| dir.contains("://")) {
+        return Some(("blobs.dir", "is a folder, not a URL".into()));
+    }
     if config.log.level.contains("://") {
         return Some(("log.level", "a URL is not a log level".into()));
     }

@@ -320,6 +320,7 @@ fn names() -> Vec<(String, Value)> {
     config.server.client_rate = Some(1.0);
     config.server.tls =
         vec![TlsConfig { certificate: PathBuf::new(), key: PathBuf::new(), names: vec![] }];
+    config.blobs.dir = Some(PathBuf::new());
     let mut flat = vec![];
     flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
     flat

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use homeroom_blobs::{BlobPlace, Limits as BlobLimits};
 use homeroom_store::StoreUrl;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,8 @@ pub struct Config {
     pub server: ServerConfig,
     /// Where documents are kept.
     pub store: StoreConfig,
+    /// Where large bytes are kept.
+    pub blobs: BlobsConfig,
     /// Which data standard is served.
     pub standard: StandardConfig,
     /// What is logged.
@@ -169,6 +172,40 @@ impl StoreConfig {
             StoreUrl::Sqlite(file) => Some(socket_name(&file)),
             StoreUrl::Postgres(_) => None,
         }
+    }
+}
+
+/// Where large bytes are kept: packages, uploads, video.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BlobsConfig {
+    /// Folder of the blobs. All nodes on one database need the same one. Default: none, `FILE.blobs`
+    /// beside a store in a file, and `blobs` in `store.data_dir` for a database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dir: Option<PathBuf>,
+    /// How long bytes that belong to nobody are kept. Default: `1h`.
+    pub grace: HumanDuration,
+}
+
+impl Default for BlobsConfig {
+    fn default() -> Self {
+        Self { dir: None, grace: HumanDuration::from_secs(3_600) }
+    }
+}
+
+impl Config {
+    /// Returns where the blobs are.
+    pub fn blob_place(&self) -> BlobPlace {
+        match (&self.blobs.dir, self.store.place()) {
+            (Some(dir), _) => BlobPlace::folder(dir),
+            (None, StoreUrl::Sqlite(file)) => BlobPlace::beside(&file),
+            (None, StoreUrl::Postgres(_)) => BlobPlace::folder(&self.store.data_dir.join("blobs")),
+        }
+    }
+
+    /// Returns the limits of blobs.
+    pub fn blob_limits(&self) -> BlobLimits {
+        BlobLimits { grace: self.blobs.grace.0, ..BlobLimits::default() }
     }
 }
 

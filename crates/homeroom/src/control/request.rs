@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use homeroom_access::Manage;
 use homeroom_bulk::LoadOptions;
+use homeroom_jobs::JobsRequest;
 use serde::{Deserialize, Serialize};
 
 impl Request {
@@ -16,7 +17,7 @@ impl Request {
                 manage,
                 Manage::CreateKey { .. } | Manage::PutClaimSet { .. } | Manage::PutStrategy { .. }
             ),
-            Self::Backup { .. } | Self::Views { .. } => false,
+            Self::Jobs(_) | Self::Backup { .. } | Self::Views { .. } => false,
         }
     }
 }
@@ -27,6 +28,8 @@ impl Request {
 pub enum Request {
     /// Manages keys and claim sets.
     Manage(Manage),
+    /// Shows and changes jobs.
+    Jobs(JobsRequest),
     /// Copies the store.
     Backup {
         /// The path of the new file.

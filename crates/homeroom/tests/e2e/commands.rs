@@ -98,6 +98,7 @@ const MAKING_NO_STORE: &[&[&str]] = &[
     &["keys", "explain", "nobody", "GET", "/ed-fi/students"],
     &["claim-sets", "list"],
     &["strategies", "list"],
+    &["jobs", "list"],
     &["load", "students.jsonl", "--dry-run"],
     &["views", "apply"],
     &["counts"],

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
 
 mod administration;
+mod blobs;
 mod clock;
 mod commands;
 mod configuration;
@@ -10,6 +11,7 @@ mod demo;
 mod disk;
 mod durability;
 mod help;
+mod jobs;
 mod lab;
 mod lab_edfi;
 mod lab_target;
