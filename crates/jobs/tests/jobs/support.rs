@@ -45,8 +45,8 @@ pub fn two_nodes() -> Vec<(String, Store, Store)> {
 /// A place for a store that several processes open, one after the other or at once.
 pub enum SharedPlace {
     File(Folder),
-    /// The store is dropped with its schema.
-    Database(Store, String),
+    /// The schema is dropped with the store.
+    Database { url: String, _store: Store },
 }
 
 impl SharedPlace {
@@ -54,7 +54,7 @@ impl SharedPlace {
         let database = |options: &Options| {
             let store = Store::temporary_on(options, &[]).unwrap();
             let url = trial::url_of(&store, &options.url.to_string());
-            Self::Database(store, url)
+            Self::Database { url, _store: store }
         };
         let databases = trial::databases().unwrap();
         let file = std::iter::once(Self::File(Folder::new()));
@@ -64,13 +64,13 @@ impl SharedPlace {
     pub fn url(&self) -> String {
         match self {
             Self::File(folder) => format!("sqlite:{}", folder.path().join("jobs.db").display()),
-            Self::Database(_, url) => url.clone(),
+            Self::Database { url, .. } => url.clone(),
         }
     }
 
     /// Returns whether several processes may have it open at once.
     pub fn is_shared(&self) -> bool {
-        matches!(self, Self::Database(..))
+        matches!(self, Self::Database { .. })
     }
 
     pub fn open(&self) -> Jobs {
