@@ -46,7 +46,10 @@ pub fn two_nodes() -> Vec<(String, Store, Store)> {
 pub enum SharedPlace {
     File(Folder),
     /// The schema is dropped with the store.
-    Database { url: String, _store: Store },
+    Database {
+        url: String,
+        _store: Store,
+    },
 }
 
 impl SharedPlace {
