@@ -1,5 +1,5 @@
-"""schemathesis reads our own OpenAPI documents and sends what they allow, and what they do not: no
-answer is a 5xx, each is as the document says, and nothing panics.
+"""schemathesis reads our own OpenAPI documents, of the data API and of the Admin API, and sends what
+they allow, and what they do not: no answer is a 5xx, each is as the document says, and nothing panics.
 
 `./test` tries a sample of the resources, with HOMEROOM_LONG all of them. HOMEROOM_SEED (a number)
 chooses another sample, and what is sent.
@@ -53,6 +53,12 @@ def main(binary):
                 def _():
                     run(demo, token, only(document, part), is_long, seed)
 
+        @check("schemathesis: the Admin API")
+        def _():
+            document = get(demo, "/metadata/adminapi/v2/swagger.json")
+            token = authorize(demo | admin_key(binary, demo))
+            run(demo, token, document, is_long, seed)
+
         @check("schemathesis: nothing panicked and the server is ready")
         def _():
             log = pathlib.Path(demo["folder"], "log").read_text()
@@ -78,6 +84,18 @@ def get(demo, path):
         return json.load(answer)
 
 
+def admin_key(binary, demo):
+    """Makes a key that may manage; it cannot manage itself away."""
+    made = subprocess.run(
+        [binary, "keys", "create", "--scope", "admin", "--data-dir", demo["data"], "--json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert made.returncode == 0, made.stderr
+    return json.loads(made.stdout)
+
+
 def authorize(demo):
     asked = {
         "grant_type": "client_credentials",
@@ -100,7 +118,7 @@ def run(demo, token, document, is_long, seed):
     ended = subprocess.run(
         [
             str(pathlib.Path(sys.executable).with_name("schemathesis")), "run", str(file),
-            "--url", demo["url"].rstrip("/") + "/data/v3",
+            "--url", document["servers"][0]["url"],
             "--header", f"Authorization: Bearer {token}",
             "--exclude-checks", ",".join(LEFT_OUT),
             "--phases", "coverage,fuzzing",

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use homeroom_http::did_you_mean;
 use serde_json::{Map, Value, json};
 
 use crate::action::{Action, PerAction};
 use crate::claim_name::ClaimName;
 use crate::claims_file::Rule;
-use crate::nearest::did_you_mean;
 use crate::strategy::Strategy;
 
 /// Most claims in a set.

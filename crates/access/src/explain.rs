@@ -1,7 +1,7 @@
 //! Explains why a client may or may not do something: claim by claim, and for a stored document
 //! subject by subject.
 
-use homeroom_http::{Kind, Problem, Timestamp};
+use homeroom_http::{Kind, Problem, Timestamp, did_you_mean};
 use homeroom_model::{Resource, ResourceId};
 use homeroom_store::Uuid;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,6 @@ use crate::client::{ApiClient, Scope, Status};
 use crate::documents::DocumentStanding;
 use crate::error::ManageError;
 use crate::grant::Grant;
-use crate::nearest::did_you_mean;
 use crate::recognize::admitted;
 use crate::rights::{Decided, decide};
 use crate::strategy::Strategy;

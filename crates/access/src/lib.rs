@@ -45,7 +45,6 @@ mod grant;
 pub mod import;
 mod items;
 mod manage;
-mod nearest;
 mod oauth;
 mod ownership;
 mod phase;
@@ -89,7 +88,6 @@ pub use grant::{
 };
 pub use items::{ItemKind, ODS_INSTANCE, stable_id};
 pub use manage::{EDUCATION_ORGANIZATIONS_MAX, Manage, NAMESPACE_PREFIXES_MAX, TEXT_MAX};
-pub use nearest::nearest;
 pub use phase::Phase;
 pub use recognized::Recognized;
 pub use registry::{ApplicationClient, KnownSet, Origin, Registry};

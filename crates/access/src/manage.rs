@@ -6,7 +6,7 @@ mod strategies;
 
 use std::sync::Arc;
 
-use homeroom_http::Timestamp;
+use homeroom_http::{Timestamp, did_you_mean};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,7 +15,6 @@ use crate::access::Access;
 
 use crate::client::ApiClient;
 use crate::explain::Explain;
-use crate::nearest::did_you_mean;
 
 use crate::error::ManageError;
 use keys::NewKey;

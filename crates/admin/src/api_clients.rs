@@ -18,7 +18,8 @@ const NOUN: &str = "API client";
 /// Most keys of an application.
 const CLIENTS_MAX: usize = 1_000;
 
-const MEMBERS: &[Member] = &[
+/// The members of a request.
+pub(crate) const MEMBERS: &[Member] = &[
     needed("name", Is::Text(TEXT_MAX)),
     optional("isApproved", Is::Flag),
     needed("applicationId", Is::Id),

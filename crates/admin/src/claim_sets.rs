@@ -28,7 +28,14 @@ const NAME_MAX: usize = 255;
 
 const NAME: Member = needed("name", Is::Text(NAME_MAX));
 
-const FILTERS: &[Filter] = &[filter("id", By::Number), filter("name", By::Text)];
+/// The members of a request that creates or renames a set.
+pub(crate) const MEMBERS: &[Member] = &[NAME];
+
+/// The members of a request that copies a set.
+pub(crate) const COPY_MEMBERS: &[Member] = &[NAME, needed("originalId", Is::Id)];
+
+/// Parameters by which lists are filtered.
+pub(crate) const FILTERS: &[Filter] = &[filter("id", By::Number), filter("name", By::Text)];
 
 /// Answers GET of all claim sets.
 pub(crate) fn list(admin: &Admin, call: &Call) -> Result<Response, Refusal> {
@@ -60,7 +67,7 @@ pub(crate) async fn create(admin: &Manager, call: &mut Call) -> Result<Response,
     let body = form::read_object(call).await?;
     let change = admin.begin(call).await?;
     let mut faults = Faults::default();
-    let read = form::read(&body, &[NAME], &mut faults);
+    let read = form::read(&body, MEMBERS, &mut faults);
     let name = new_name(&change, &read, None, &mut faults);
     faults.or_none()?;
     add(call, change, ClaimSet::new(&name)).await
@@ -71,7 +78,7 @@ pub(crate) async fn copy(admin: &Manager, call: &mut Call) -> Result<Response, R
     let body = form::read_object(call).await?;
     let change = admin.begin(call).await?;
     let mut faults = Faults::default();
-    let read = form::read(&body, &[NAME, needed("originalId", Is::Id)], &mut faults);
+    let read = form::read(&body, COPY_MEMBERS, &mut faults);
     let name = new_name(&change, &read, None, &mut faults);
     let original = read["originalId"].as_i64().unwrap_or_default();
     let set = change.look_up(|registry| registry.claim_set(original).map(|k| k.set().clone()));
@@ -89,7 +96,7 @@ pub(crate) async fn import(admin: &Manager, call: &mut Call) -> Result<Response,
     let body = form::read_object(call).await?;
     let change = admin.begin(call).await?;
     let mut faults = Faults::default();
-    let read = form::read(&body, &[NAME], &mut faults);
+    let read = form::read(&body, MEMBERS, &mut faults);
     let name = new_name(&change, &read, None, &mut faults);
     let claims = form::member(&body, "resourceClaims");
     let set = import::read(&name, claims, admin, &mut faults);
@@ -104,7 +111,7 @@ pub(crate) async fn rename(admin: &Manager, call: &mut Call) -> Result<Response,
     let mut change = admin.begin(call).await?;
     let old = editable(&change, id)?;
     let mut faults = Faults::default();
-    let read = form::read(&body, &[NAME], &mut faults);
+    let read = form::read(&body, MEMBERS, &mut faults);
     let name = new_name(&change, &read, Some(id), &mut faults);
     faults.or_none()?;
     change.look_up(|registry| reserved::check_claim_set(registry, &name))?;

@@ -39,6 +39,7 @@ mod information;
 mod instances;
 mod list;
 mod manager;
+mod openapi;
 mod profiles;
 mod refusal;
 mod reserved;
@@ -47,4 +48,5 @@ mod resource_claims;
 mod routes;
 mod vendors;
 
+pub use openapi::{OPENAPI, document as openapi_document};
 pub use routes::routes;

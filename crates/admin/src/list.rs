@@ -10,10 +10,10 @@ use crate::form::ids;
 use crate::refusal::Refusal;
 
 /// Items on a page when no limit is given.
-const LIMIT_USUAL: usize = 25;
+pub(crate) const LIMIT_USUAL: usize = 25;
 
 /// Most items on a page.
-const LIMIT_MAX: usize = 10_000;
+pub(crate) const LIMIT_MAX: usize = 10_000;
 
 /// Most bytes in an answer.
 const BYTES_MAX: usize = 16 << 20;

@@ -17,10 +17,10 @@ use crate::resource::id_of;
 const NOUN: &str = "resource claim";
 
 /// Parameters of a list that is filtered by id and name.
-const BY_NAME: &[Filter] = &[filter("id", By::Number), filter("name", By::Text)];
+pub(crate) const BY_NAME: &[Filter] = &[filter("id", By::Number), filter("name", By::Text)];
 
 /// Parameters of a list that is filtered by the name of a resource claim.
-const BY_RESOURCE: &[Filter] = &[filter("resourceName", By::Text)];
+pub(crate) const BY_RESOURCE: &[Filter] = &[filter("resourceName", By::Text)];
 
 /// Answers GET of all: the top-level claims with their children, or those that the query selects.
 pub(crate) fn list(admin: &Admin, call: &Call) -> Result<Response, Refusal> {

@@ -14,7 +14,7 @@ use crate::profiles::PROFILES;
 use crate::refusal::answer;
 use crate::resource::Resource;
 use crate::vendors::VENDORS;
-use crate::{api_clients, claim_sets, information, resource_claims};
+use crate::{api_clients, claim_sets, information, openapi, resource_claims};
 
 /// Most bytes of a body.
 const BODY_LIMIT: usize = 1 << 20;
@@ -87,6 +87,7 @@ pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     routes.extend(more_of_resources(admin));
     routes.extend(routes_of_claim_sets(admin));
     routes.extend(routes_of_what_is_fixed(admin));
+    routes.push(openapi::route());
     routes
 }
 

@@ -6,41 +6,38 @@
 
 mod dependencies;
 mod discovery;
-mod gzip;
 mod here;
 mod markup;
-mod media;
 mod openapi;
 mod page;
 mod shelf;
+mod sources;
+mod turns;
 mod xsd;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
+use homeroom_http::openapi::{Listed, asked_tags};
 use homeroom_http::{
-    Body, Call, EntityTags, Guard, Handler, Kind, Problem, Response, Route, empty_response, handler,
+    Both, Call, Copy, Guard, Handler, JSON, Kind, Problem, Response, Route, coded_answer,
+    coding_of, handler, json_answer, names_media, prefers, text_answer,
 };
 use homeroom_model::Model;
-use http::{HeaderName, HeaderValue, Method, StatusCode, header};
-use serde_json::Value;
-use tokio::sync::Semaphore;
+use http::{HeaderName, HeaderValue, Method, header};
 
 pub use dependencies::{graph as dependency_graph, order as dependency_order};
 pub use discovery::{CONTRACT_VERSION, discovery, listing, specifications};
 pub use here::{Hidden, PageRequest, check as asked_here};
-pub use openapi::{Section, change_queries, document};
+pub use openapi::{Section, change_queries, document, part, tags};
 pub use page::{CONTENT_SECURITY_POLICY, Credentials, Shown, render as browser_page};
-pub use shelf::BASE_URL;
 pub use xsd::{SchemaFile, files as schema_files, schemas};
 
 use crate::composites::Composites;
-use shelf::{Both, Coding, Copy, Document, Shelf};
+use shelf::{Document, OpenApi, Part, Shelf};
+use sources::Sources;
+use turns::Turns;
 
-/// Most requests that wait for a large document to be written for their host.
-const WAITING_MAX: usize = 32;
-
-const JSON: &str = "application/json; charset=utf-8";
 const GRAPHML: &str = "application/graphml; charset=utf-8";
 const XML: &str = "application/xml; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
@@ -61,18 +58,14 @@ pub type BrowserPage = Arc<dyn Fn(&PageRequest<'_>) -> String + Send + Sync>;
 /// The metadata of a model, and the parts of it that have been written so far.
 #[derive(Clone)]
 pub struct Metadata {
-    model: Arc<Model>,
-    composites: Arc<Composites>,
-    /// The OpenAPI documents of the categories of composites, in order.
-    composite_texts: Arc<OnceLock<Vec<String>>>,
+    sources: Sources,
     shelf: Arc<Shelf>,
-    schema_files: Arc<OnceLock<BTreeMap<String, Both>>>,
+    /// The tags of the OpenAPI documents.
+    tags: Arc<OnceLock<HashMap<OpenApi, Vec<String>>>>,
+    schema_files: Arc<OnceLock<Arc<BTreeMap<String, Both>>>>,
+    others: Arc<[Listed]>,
     page: BrowserPage,
-    /// Lets one large document be written or copied at a time: a client that names a new host each
-    /// time causes many copies, and one that hangs up leaves the work behind.
-    copying: Arc<Semaphore>,
-    /// Places for requests that wait for that.
-    waiting: Arc<Semaphore>,
+    turns: Turns,
 }
 
 impl std::fmt::Debug for Metadata {
@@ -90,26 +83,28 @@ impl Metadata {
                 browser_page(&model, request.base_url, Shown::Nothing)
             })
         };
-        let copying = Arc::new(Semaphore::new(1));
-        let waiting = Arc::new(Semaphore::new(WAITING_MAX));
         Self {
-            model,
-            composites: Arc::default(),
-            composite_texts: Arc::default(),
+            sources: Sources { model, composites: Arc::default() },
             shelf: Arc::default(),
+            tags: Arc::default(),
             schema_files: Arc::default(),
             page,
-            copying,
-            waiting,
+            others: Arc::default(),
+            turns: Turns::default(),
         }
     }
 
     /// Returns the same metadata with composites.
     #[must_use]
-    pub fn with_composites(mut self, composites: Arc<Composites>) -> Self {
-        self.composites = composites;
-        self.composite_texts = Arc::default();
-        self
+    pub fn with_composites(self, composites: Arc<Composites>) -> Self {
+        let sources = Sources { composites, ..self.sources };
+        Self { sources, shelf: Arc::default(), tags: Arc::default(), ..self }
+    }
+
+    /// Returns the same metadata, whose list names OpenAPI documents of other parts, too.
+    #[must_use]
+    pub fn with_others(self, others: &[Listed]) -> Self {
+        Self { others: others.into(), ..self }
     }
 
     /// Returns the same metadata with another page for browsers.
@@ -125,28 +120,30 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
     let route = |template: &'static str, handler: Handler<C>| {
         Route::new(Method::GET, template, Guard::Public, handler)
     };
-    let kept = |template, document| {
+    let openapi = |template, document| {
         route(
             template,
             handler(state, move |state: Metadata, call: Call<C>| async move {
-                state.kept(document, &call).await
+                state.openapi(document, &call).await
             }),
         )
     };
+    let (resources, descriptors) =
+        (OpenApi::Section(Section::Resources), OpenApi::Section(Section::Descriptors));
     vec![
         route("/", handler(state, root)),
         route("/metadata", handler(state, list)),
-        kept("/metadata/data/v3/resources/swagger.json", Document::Resources),
-        kept("/metadata/data/v3/descriptors/swagger.json", Document::Descriptors),
+        openapi("/metadata/data/v3/resources/swagger.json", resources),
+        openapi("/metadata/data/v3/descriptors/swagger.json", descriptors),
         route("/metadata/data/v3/dependencies", handler(state, dependencies)),
         // The same documents at the addresses of Ed-Fi's newer server.
         route("/metadata/dependencies", handler(state, dependencies)),
         route("/metadata/specifications", handler(state, list_specifications)),
-        kept("/metadata/specifications/resources-spec.json", Document::Resources),
-        kept("/metadata/specifications/descriptors-spec.json", Document::Descriptors),
-        kept("/metadata/specifications/discovery-spec.json", Document::Discovery),
-        kept("/metadata/specifications/change-queries-spec.json", Document::ChangeQueries),
-        kept("/metadata/changequeries/v1/swagger.json", Document::ChangeQueries),
+        openapi("/metadata/specifications/resources-spec.json", resources),
+        openapi("/metadata/specifications/descriptors-spec.json", descriptors),
+        openapi("/metadata/specifications/discovery-spec.json", OpenApi::Discovery),
+        openapi("/metadata/specifications/change-queries-spec.json", OpenApi::ChangeQueries),
+        openapi("/metadata/changequeries/v1/swagger.json", OpenApi::ChangeQueries),
         route(
             "/metadata/composites/v1/{organization}/{category}/swagger.json",
             handler(state, composites),
@@ -158,10 +155,10 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
 }
 
 async fn root<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    let mut response = if media::prefers(call.header("accept"), "text/html", "application/json") {
+    let mut response = if prefers(call.header("accept"), "text/html", "application/json") {
         let request =
             PageRequest { base_url: &call.base_url, host: &call.host, headers: &call.headers };
-        let mut response = answer(&call, &Copy::of((state.page)(&request)), HTML)?;
+        let mut response = text_answer(&call, &Copy::of((state.page)(&request)), HTML)?;
         let headers = response.headers_mut();
         headers.insert(
             header::CONTENT_SECURITY_POLICY,
@@ -173,14 +170,14 @@ async fn root<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
         }
         response
     } else {
-        small(&call, &discovery(&state.model, &call.base_url))?
+        json_answer(&call, &discovery(&state.sources.model, &call.base_url))?
     };
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
     Ok(response)
 }
 
 async fn dependencies<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    let graph = media::names(call.header("accept"), "application/graphml", "application/json");
+    let graph = names_media(call.header("accept"), "application/graphml", "application/json");
     let document = if graph { Document::DependencyGraph } else { Document::Dependencies };
     let mut response = state.kept(document, &call).await?;
     let vary = HeaderValue::from_static("Accept, Accept-Encoding");
@@ -189,55 +186,52 @@ async fn dependencies<C>(state: Metadata, call: Call<C>) -> Result<Response, Pro
 }
 
 async fn list<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    small(&call, &listing(&state.composites, &call.base_url))
+    json_answer(&call, &listing(&state.sources.composites, &state.others, &call.base_url))
 }
 
 async fn composites<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
     let (organization, category) = (call.params.get("organization"), call.params.get("category"));
-    let all = &state.composites.categories;
-    let found = state.composites.category(organization, category);
+    let all = &state.sources.composites.categories;
+    let found = state.sources.composites.category(organization, category);
     let at = found.and_then(|found| all.iter().position(|own| std::ptr::eq(own, found)));
-    let texts = state.composite_texts.get_or_init(|| {
-        all.iter().map(|own| openapi::composites(&state.model, own).to_string()).collect()
-    });
-    let text = at.and_then(|at| texts.get(at)).ok_or_else(|| {
+    let at = at.ok_or_else(|| {
         Problem::of(Kind::NotFound)
             .detail("There is no such category of composites.")
             .hint("/metadata lists the documents.")
     })?;
-    answer(&call, &Copy::of(text.replace(BASE_URL, &shelf::escaped(&call.base_url))), JSON)
+    state.openapi(OpenApi::Composites(at), &call).await
 }
 
 async fn list_specifications<C>(_: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    small(&call, &specifications(&call.base_url))
+    json_answer(&call, &specifications(&call.base_url))
 }
 
 async fn list_schemas<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    small(&call, &schemas(&state.model, &call.base_url))
+    json_answer(&call, &schemas(&state.sources.model, &call.base_url))
 }
 
 async fn list_schema_files<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
     let schema = state.set_of_schemas(call.params.get("schema"))?;
-    small(&call, &xsd::urls_of_set(&state.model, schema, &call.base_url))
+    json_answer(&call, &xsd::urls_of_set(&state.sources.model, schema, &call.base_url))
 }
 
 async fn schema_file<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
     let schema = state.set_of_schemas(call.params.get("schema"))?;
     let name = call.params.get("file");
-    let is_of_set = xsd::names_of_set(&state.model, schema).contains(name);
+    let is_of_set = xsd::names_of_set(&state.sources.model, schema).contains(name);
     let files = state.schema_files().await?;
     let copies = files.get(name).filter(|_| is_of_set).ok_or_else(|| {
         Problem::of(Kind::NotFound)
             .detail("There is no such schema file.")
             .hint(format!("/metadata/xsd/{schema}/files lists the files."))
     })?;
-    coded(&call, copies.get(coding(&call)), XML)
+    coded_answer(&call, copies.get(coding_of(&call)), XML)
 }
 
 impl Metadata {
     /// Returns the path segment of the requested set of schema files.
     fn set_of_schemas(&self, asked: &str) -> Result<&str, Problem> {
-        let mut sets = self.model.projects.iter().map(|project| project.schema.as_str());
+        let mut sets = self.sources.model.projects.iter().map(|project| project.schema.as_str());
         sets.find(|schema| schema.eq_ignore_ascii_case(asked)).ok_or_else(|| {
             Problem::of(Kind::NotFound)
                 .detail("There is no such set of schema files.")
@@ -245,150 +239,58 @@ impl Metadata {
         })
     }
 
-    /// Returns the schema files by name. The first request waits until they are written, in a turn
-    /// that ends when they are complete, even if nobody waits for them any more.
-    async fn schema_files(&self) -> Result<&BTreeMap<String, Both>, Problem> {
-        if self.schema_files.get().is_none() {
-            let turn = Arc::clone(&self.copying).acquire_owned().await;
-            let turn = turn.map_err(Problem::internal)?;
-            let (model, files) = (Arc::clone(&self.model), Arc::clone(&self.schema_files));
-            tokio::task::spawn_blocking(move || {
-                let _turn = turn;
-                files.get_or_init(|| {
-                    let written = schema_files(&model);
-                    written.into_iter().map(|file| (file.name, Both::of(&file.text))).collect()
-                });
-            })
-            .await
-            .map_err(Problem::internal)?;
-        }
-        Ok(self.schema_files.get().expect("they were written just now"))
+    /// Returns the schema files by name; the first request waits until they are written.
+    async fn schema_files(&self) -> Result<Arc<BTreeMap<String, Both>>, Problem> {
+        let (model, files) = (Arc::clone(&self.sources.model), Arc::clone(&self.schema_files));
+        let find = || self.schema_files.get().cloned();
+        let make = move || {
+            let written = schema_files(&model).into_iter();
+            let written = written.map(|file| (file.name, Both::of(&file.text))).collect();
+            Arc::clone(files.get_or_init(|| Arc::new(written)))
+        };
+        self.turns.found_or_made(find, make).await
+    }
+
+    /// Answers with an OpenAPI document, or with the part of it that the caller asks for.
+    async fn openapi<C>(&self, document: OpenApi, call: &Call<C>) -> Result<Response, Problem> {
+        let Some(part) = self.asked_part(document, call)? else {
+            return self.kept(Document::OpenApi(document), call).await;
+        };
+        let find = || self.shelf.peek_part(&part);
+        let make = {
+            let (state, part) = (self.clone(), part.clone());
+            move || {
+                let text = state.sources.write_part(&part);
+                state.shelf.keep_part(part, &text)
+            }
+        };
+        let template = self.turns.found_or_made(find, make).await?;
+        coded_answer(call, &template.copy(&call.base_url, coding_of(call)), JSON)
     }
 
     /// Answers with a document that is kept; the first request waits until it is written.
     async fn kept<C>(&self, document: Document, call: &Call<C>) -> Result<Response, Problem> {
-        let coding = coding(call);
-        let copy = match self.shelf.peek(document, &call.base_url, coding) {
-            Some(copy) => copy,
-            None => self.copied(document, &call.base_url, coding).await?,
+        let coding = coding_of(call);
+        let find = || self.shelf.peek(document, &call.base_url, coding);
+        let make = {
+            let (state, base_url) = (self.clone(), call.base_url.clone());
+            move || state.shelf.get(document, &base_url, coding, || state.sources.write(document))
         };
+        let copy = self.turns.found_or_made(find, make).await?;
         let media = if document == Document::DependencyGraph { GRAPHML } else { JSON };
-        coded(call, &copy, media)
+        coded_answer(call, &copy, media)
     }
 
-    /// Makes a copy that did not exist yet. The turn ends when the copy is complete, even if nobody
-    /// waits for it any more.
-    async fn copied(
-        &self,
-        document: Document,
-        base_url: &str,
-        coding: Coding,
-    ) -> Result<Copy, Problem> {
-        // Clients with a host name of their own each must not delay everybody else.
-        let Ok(_waits) = self.waiting.try_acquire() else {
-            return Err(Problem::busy(1)
-                .detail("The server is already writing this document for many other host names."));
-        };
-        let turn = Arc::clone(&self.copying).acquire_owned().await.map_err(Problem::internal)?;
-        if let Some(copy) = self.shelf.peek(document, base_url, coding) {
-            return Ok(copy);
+    /// Returns the part of a document that a request asks for; [`None`] where it asks for all of it.
+    fn asked_part<C>(&self, document: OpenApi, call: &Call<C>) -> Result<Option<Part>, Problem> {
+        if call.query.is_empty() {
+            return Ok(None);
         }
-        let (state, base_url) = (self.clone(), base_url.to_owned());
-        let making = tokio::task::spawn_blocking(move || {
-            (state.shelf.get(document, &base_url, coding, || state.write(document)), turn)
-        });
-        // The next turn begins once this copy has reserved its room in a budget.
-        let (copy, _turn) = making.await.map_err(Problem::internal)?;
-        Ok(copy)
-    }
-
-    fn write(&self, document: Document) -> String {
-        match document {
-            Document::Resources => openapi::document(&self.model, Section::Resources).to_string(),
-            Document::Descriptors => {
-                openapi::document(&self.model, Section::Descriptors).to_string()
-            }
-            Document::ChangeQueries => change_queries().to_string(),
-            Document::Discovery => openapi::discovery().to_string(),
-            Document::Dependencies => dependency_order(&self.model).to_string(),
-            Document::DependencyGraph => dependency_graph(&self.model),
-        }
-    }
-}
-
-/// Answers with a document that is small enough to be written each time.
-fn small<C>(call: &Call<C>, document: &Value) -> Result<Response, Problem> {
-    answer(call, &Copy::of(document.to_string()), JSON)
-}
-
-/// Returns the coding that the caller prefers.
-fn coding<C>(call: &Call<C>) -> Coding {
-    let lines = call.headers.get_all(header::ACCEPT_ENCODING).iter();
-    if media::takes_gzip(lines.filter_map(|line| line.to_str().ok())) {
-        Coding::Gzip
-    } else {
-        Coding::Identity
-    }
-}
-
-/// Answers with the copy that matches the caller's codings.
-fn coded<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Result<Response, Problem> {
-    let mut response = answer(call, copy, media)?;
-    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
-    Ok(response)
-}
-
-/// Answers with a copy, or with 304 if the caller already has it.
-fn answer<C>(call: &Call<C>, copy: &Copy, media: &'static str) -> Result<Response, Problem> {
-    let tag = copy.etag.trim_matches('"');
-    let wanted = EntityTags::read(&call.headers, &header::IF_MATCH)?;
-    if wanted.is_some_and(|tags| !tags.match_strongly(tag)) {
-        return Err(Problem::of(Kind::OptimisticLockFailed));
-    }
-    let known = EntityTags::read(&call.headers, &header::IF_NONE_MATCH)?
-        .is_some_and(|tags| tags.match_weakly(tag));
-    let mut response = if known {
-        empty_response(StatusCode::NOT_MODIFIED)
-    } else {
-        let mut response = http::Response::new(Body::from(copy.bytes.clone()));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
-        if copy.coding == Coding::Gzip {
-            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        }
-        response
-    };
-    let headers = response.headers_mut();
-    headers.insert(
-        header::ETAG,
-        HeaderValue::from_str(&copy.etag).expect("a tag is hexadecimal digits in quotes"),
-    );
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    Ok(response)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use homeroom_model::{format, link, shipped};
-
-    use super::*;
-
-    #[tokio::test]
-    async fn cancelled_requests_for_schema_files_write_nothing() {
-        let source = format::read(shipped("5.2.0").unwrap()).unwrap();
-        let metadata = Metadata::new(Arc::new(link(&[source]).unwrap()));
-        let turn = Arc::clone(&metadata.copying).acquire_owned().await.unwrap();
-
-        for _ in 0..3 {
-            let given_up = metadata.schema_files();
-            assert!(tokio::time::timeout(Duration::from_millis(50), given_up).await.is_err());
-        }
-
-        assert!(metadata.schema_files.get().is_none());
-        drop(turn);
-        assert!(!metadata.schema_files().await.unwrap().is_empty());
-        assert_eq!(metadata.copying.available_permits(), 1);
+        let query = call.query()?;
+        let known = self.tags.get_or_init(|| self.sources.tags());
+        let Some(known) = known.get(&document) else { return Ok(None) };
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let tags = asked_tags(&query, &known)?;
+        Ok(tags.map(|tags| Part { document, tags }))
     }
 }

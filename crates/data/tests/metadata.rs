@@ -4,6 +4,8 @@
 mod dependencies;
 #[path = "metadata/extensions.rs"]
 mod extensions;
+#[path = "metadata/parts.rs"]
+mod parts;
 #[path = "metadata/support.rs"]
 mod support;
 #[path = "metadata/whole_model.rs"]

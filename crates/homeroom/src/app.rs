@@ -173,8 +173,11 @@ impl App {
             };
             metadata::browser_page(&page_model, request.base_url, shown)
         });
+        let others: &[_] =
+            if config.serves(Part::Admin) { &[homeroom_admin::OPENAPI] } else { &[] };
         let metadata = Metadata::new(model)
             .with_composites(Arc::clone(&self.composites))
+            .with_others(others)
             .with_browser_page(page);
         let mut routes = homeroom_access::routes(&self.access);
         routes.extend(probes::routes(&self.ready));

@@ -13,21 +13,30 @@
 //! assert_eq!(response.status(), 404);
 //! ```
 
+mod accept;
+mod answer;
 mod body;
 mod call;
 mod cors;
 mod entity_tag;
+mod gzip;
+mod nearest;
+pub mod openapi;
 mod problem;
 mod query;
 mod refusals;
 mod response;
 mod route;
+mod template;
 mod time;
 
+pub use accept::{names_media, prefers, takes_gzip};
+pub use answer::{JSON, coded_answer, coding_of, json_answer, text_answer};
 pub use body::{Admission, BodyLimits, BodyStream, RequestBody, STREAM_BYTES};
 pub use call::{Call, Params};
 pub use cors::Cors;
 pub use entity_tag::{EntityTag, EntityTags};
+pub use nearest::{did_you_mean, nearest};
 pub use problem::{Kind, Problem, ProblemParts, Violations};
 pub use query::{Query, QueryError};
 pub use refusals::{PROBLEMS, Refusals};
@@ -36,4 +45,5 @@ pub use route::{
     Credential, Guard, Handler, Known, PUBLIC_BODY_BYTES_MAX, Recognizer, Route, handler,
     other_methods,
 };
+pub use template::{BASE_URL, Both, Coding, Copy, Template};
 pub use time::Timestamp;

@@ -117,7 +117,9 @@ impl TestApp {
         composites: Arc<Composites>,
     ) -> Self {
         let model = Arc::clone(&data.catalog.model);
-        let metadata = Metadata::new(model).with_composites(Arc::clone(&composites));
+        let metadata = Metadata::new(model)
+            .with_composites(Arc::clone(&composites))
+            .with_others(&[homeroom_admin::OPENAPI]);
         let mut routes = metadata::routes(&metadata);
         routes.extend(homeroom_access::routes(&access));
         routes.extend(homeroom_admin::routes(&access));

@@ -2,11 +2,11 @@
 
 mod find;
 
+use homeroom_http::did_you_mean;
 use homeroom_model::{Model, Resource, ResourceKind, Scalar, Target};
 use serde_json::{Map, Value};
 
 use super::{CustomView, MemberIs, MemberRule, ViewRule, leads, words};
-use crate::nearest::did_you_mean;
 use crate::strategy::{NAME_MAX, Strategy};
 use find::{find, same};
 

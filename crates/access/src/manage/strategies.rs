@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use homeroom_http::did_you_mean;
 use serde_json::{Value, json};
 
 use crate::access::Access;
@@ -9,7 +10,6 @@ use crate::change::Change;
 use crate::custom_view::{CustomView, VIEWS_MAX};
 use crate::error::ManageError;
 use crate::items::ItemKind;
-use crate::nearest::did_you_mean;
 use crate::registry::Registry;
 use crate::strategy::Strategy;
 

@@ -1,6 +1,7 @@
 //! Reads an export into a claim set.
 
-use homeroom_access::{Access, Action, ClaimSet, PerAction, Strategy, nearest};
+use homeroom_access::{Access, Action, ClaimSet, PerAction, Strategy};
+use homeroom_http::nearest;
 use serde_json::{Map, Value};
 
 use crate::form::member;

@@ -6,6 +6,7 @@ mod claim_sets;
 mod contract;
 mod ended;
 mod laws;
+mod openapi;
 mod reserved;
 mod resources;
 mod support;

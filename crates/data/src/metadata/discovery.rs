@@ -1,5 +1,6 @@
 //! The discovery document and the list of OpenAPI documents.
 
+use homeroom_http::openapi::Listed;
 use homeroom_model::{Model, capitalized};
 use serde_json::{Value, json};
 
@@ -42,8 +43,8 @@ pub fn discovery(model: &Model, base_url: &str) -> Value {
     })
 }
 
-/// What `GET /metadata` answers: the OpenAPI documents by name.
-pub fn listing(composites: &Composites, base_url: &str) -> Value {
+/// What `GET /metadata` answers: the OpenAPI documents by name; `others` are those of other parts.
+pub fn listing(composites: &Composites, others: &[Listed], base_url: &str) -> Value {
     let entry = |name: &str, path: &str, prefix: &str| {
         json!({
             "name": name,
@@ -59,6 +60,9 @@ pub fn listing(composites: &Composites, base_url: &str) -> Value {
     all.extend(composites.categories.iter().map(|category| {
         let path = format!("composites/v1/{}/{}", category.organization, category.name);
         entry(&capitalized(&category.name), &path, "Composites")
+    }));
+    all.extend(others.iter().map(|Listed { name, prefix, path }| {
+        json!({ "name": name, "endpointUri": format!("{base_url}{path}"), "prefix": prefix })
     }));
     all.into()
 }

@@ -14,16 +14,16 @@ mod shared;
 mod values;
 mod words;
 
+use homeroom_http::BASE_URL;
+use homeroom_http::openapi as shared_openapi;
 use homeroom_model::{Model, Resource, ResourceKind};
 use serde_json::{Map, Value, json};
-
-use super::shelf::BASE_URL;
 
 pub(super) use composites::document as composites;
 pub(super) use words::words;
 
 /// One of the two OpenAPI documents of the data API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Section {
     /// Entities, associations and enumerations.
     Resources,
@@ -51,11 +51,29 @@ impl Section {
     }
 }
 
+/// Returns the tags of a section's document, in its order: one for each resource.
+pub fn tags(model: &Model, section: Section) -> Vec<String> {
+    section.resources(model).iter().map(|resource| names::tag(model, resource)).collect()
+}
+
 /// Returns the OpenAPI document of a section, with [`BASE_URL`] as a placeholder for the base URL.
 pub fn document(model: &Model, section: Section) -> Value {
-    let resources = section.resources(model);
+    of_resources(model, section, &section.resources(model))
+}
+
+/// Returns the part of a section's document for some of its [`tags`], given as indices. The other
+/// resources are not written at all, which costs less than a cut of the whole document.
+pub fn part(model: &Model, section: Section, tags: &[usize]) -> Value {
+    let all = section.resources(model);
+    let resources: Vec<&Resource> = tags.iter().filter_map(|at| all.get(*at)).copied().collect();
+    let own = of_resources(model, section, &resources);
+    // Of what all resources share, these may not need everything.
+    shared_openapi::part(&own, &shared_openapi::tags_of(&own))
+}
+
+fn of_resources(model: &Model, section: Section, resources: &[&Resource]) -> Value {
     let mut all_paths = Map::new();
-    for resource in &resources {
+    for resource in resources {
         paths::of(resource, model, &mut all_paths);
     }
     let tags: Vec<Value> = resources
@@ -75,7 +93,8 @@ pub fn document(model: &Model, section: Section) -> Value {
         "info": {
             "title": section.title(),
             "description": format!(
-                "Read and write the documents of {}; every operation needs a bearer token.",
+                "Read and write the documents of {}; every operation needs a bearer token. Add \
+                 ?tags=NAME,NAME to this document's address for the part of it under these tags.",
                 standards.join(", "),
             ),
             "version": "3",
@@ -85,7 +104,7 @@ pub fn document(model: &Model, section: Section) -> Value {
         "tags": tags,
         "paths": all_paths,
         "components": {
-            "schemas": schemas::all(model, &resources),
+            "schemas": schemas::all(model, resources),
             "responses": shared::responses(),
             "parameters": shared::parameters(),
             "headers": shared::headers(),
@@ -138,7 +157,7 @@ pub fn change_queries() -> Value {
                         "newestChangeVersion": version("The latest change."),
                     },
                 },
-                "problemDetails": shared::problem_details(),
+                "problemDetails": homeroom_http::openapi::problem_schema(),
             },
             "responses": shared::responses(),
             "headers": shared::headers(),

@@ -1,131 +1,61 @@
-//! Caches large documents: each is written and compressed once, and copied for a few base URLs.
+//! Caches large documents: each is written and compressed once, and copied for a few base URLs. Of
+//! their parts those that were asked for lately are kept.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
+use homeroom_http::{Coding, Copy, Template};
 
-use super::gzip::Gzip;
-
-/// Placeholder for the base URL in a cached document.
-pub const BASE_URL: &str = "{baseUrl}";
+use super::openapi::Section;
 
 /// Most base URLs whose copies are kept. The first to be dropped is the one that was asked for longest
 /// ago, of those that were asked for only once; where there are none, of all.
 const BASE_URLS_MAX: usize = 8;
 
-/// Smallest size in bytes from which a text is compressed; a shorter text fits a packet anyway.
-const GZIP_MIN: usize = 1024;
+/// Most bytes of parts that are kept, as text and compressed. The first to be dropped is the one that
+/// was asked for longest ago.
+const PARTS_BYTES_MAX: usize = 16 << 20;
 
 /// A cached document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Document {
-    /// OpenAPI of the resources.
-    Resources,
-    /// OpenAPI of the descriptors.
-    Descriptors,
-    /// OpenAPI of the change queries.
-    ChangeQueries,
-    /// OpenAPI of the discovery document.
-    Discovery,
+    /// An OpenAPI document.
+    OpenApi(OpenApi),
     /// Dependency order as JSON.
     Dependencies,
     /// Dependency order as GraphML.
     DependencyGraph,
 }
 
-/// Content coding of a document.
+/// An OpenAPI document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Coding {
-    /// Not compressed.
-    Identity,
-    /// Compressed with gzip.
-    Gzip,
+pub enum OpenApi {
+    /// Of a section of the data API.
+    Section(Section),
+    /// Of the change queries.
+    ChangeQueries,
+    /// Of the discovery document.
+    Discovery,
+    /// Of a category of composites, by its place among the categories.
+    Composites(usize),
 }
 
-/// A complete document, ready to be sent.
+/// A part of an OpenAPI document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Copy {
-    /// Its bytes.
-    pub bytes: Bytes,
-    /// The coding of the bytes.
-    pub coding: Coding,
-    /// Its entity tag, quoted; each coding has its own.
-    pub etag: String,
-}
-
-impl Copy {
-    /// Makes an uncompressed copy of a text; equal texts have equal tags.
-    pub fn of(bytes: impl Into<Bytes>) -> Self {
-        Self::coded(bytes.into(), Coding::Identity)
-    }
-
-    fn coded(bytes: Bytes, coding: Coding) -> Self {
-        let mut hasher = DefaultHasher::new();
-        bytes.hash(&mut hasher);
-        Self { etag: format!("\"{:016x}\"", hasher.finish()), bytes, coding }
-    }
-}
-
-/// A text with gaps for the base URL; it is compressed on first use.
-#[derive(Debug)]
-struct Template {
-    runs: Vec<String>,
-    gzip: OnceLock<Gzip>,
-}
-
-impl Template {
-    /// Makes a template of a text in which [`BASE_URL`] marks the gaps.
-    fn of(text: &str) -> Self {
-        Self { runs: text.split(BASE_URL).map(str::to_owned).collect(), gzip: OnceLock::new() }
-    }
-
-    /// Returns the copy for a base URL; a short text is not compressed.
-    fn copy(&self, base_url: &str, coding: Coding) -> Copy {
-        let filling = escaped(base_url);
-        let length: usize = self.runs.iter().map(String::len).sum();
-        match coding {
-            Coding::Gzip if length >= GZIP_MIN => {
-                let gzip = self.gzip.get_or_init(|| Gzip::of(&self.runs));
-                Copy::coded(gzip.filled(&filling).into(), coding)
-            }
-            Coding::Identity | Coding::Gzip => Copy::of(self.runs.join(&filling)),
-        }
-    }
-}
-
-/// A text without a base URL, in both codings.
-#[derive(Debug)]
-pub struct Both {
-    identity: Copy,
-    gzip: Copy,
-}
-
-impl Both {
-    /// Makes both copies of a text.
-    pub fn of(text: &str) -> Self {
-        let template = Template { runs: vec![text.to_owned()], gzip: OnceLock::new() };
-        let copy = |coding| template.copy("", coding);
-        Self { identity: copy(Coding::Identity), gzip: copy(Coding::Gzip) }
-    }
-
-    /// Returns the copy in a coding.
-    pub fn get(&self, coding: Coding) -> &Copy {
-        match coding {
-            Coding::Identity => &self.identity,
-            Coding::Gzip => &self.gzip,
-        }
-    }
+pub struct Part {
+    /// The document.
+    pub document: OpenApi,
+    /// The part's tags, as indices into those of the document, in ascending order.
+    pub tags: Vec<usize>,
 }
 
 /// The documents written so far.
 #[derive(Debug, Default)]
 pub struct Shelf {
-    /// The template of each document.
-    templates: [OnceLock<Template>; 6],
+    templates: Mutex<HashMap<Document, Arc<Template>>>,
     /// The least recently requested come first.
     copies: Mutex<VecDeque<Kept>>,
+    parts: Mutex<Parts>,
 }
 
 /// The copies for a base URL.
@@ -137,10 +67,25 @@ struct Kept {
     is_used: bool,
 }
 
+/// The parts that were asked for lately.
+#[derive(Debug, Default)]
+struct Parts {
+    /// The least recently requested come first.
+    templates: VecDeque<KeptPart>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct KeptPart {
+    part: Part,
+    template: Arc<Template>,
+    bytes: usize,
+}
+
 impl Shelf {
     /// Returns the copy for a base URL, if there is one.
     pub fn peek(&self, document: Document, base_url: &str, coding: Coding) -> Option<Copy> {
-        let mut all = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.copies);
         let at = all.iter().position(|kept| kept.base_url == base_url)?;
         let found = all[at].copies.get(&(document, coding)).cloned()?;
         if let Some(mut kept) = all.remove(at) {
@@ -151,7 +96,7 @@ impl Shelf {
     }
 
     /// Returns the copy for a base URL. `write` returns the JSON or XML text, with [`BASE_URL`] as
-    /// a placeholder, and runs once in the life of the shelf.
+    /// a placeholder, and runs once in the life of the shelf, unless two callers begin at once.
     pub fn get(
         &self,
         document: Document,
@@ -162,9 +107,14 @@ impl Shelf {
         if let Some(copy) = self.peek(document, base_url, coding) {
             return copy;
         }
-        let template = self.templates[document as usize].get_or_init(|| Template::of(&write()));
+        let known = locked(&self.templates).get(&document).cloned();
+        let template = known.unwrap_or_else(|| {
+            let template = Arc::new(Template::of(&write()));
+            locked(&self.templates).insert(document, Arc::clone(&template));
+            template
+        });
         let copy = template.copy(base_url, coding);
-        let mut all = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.copies);
         let at = all.iter().position(|kept| kept.base_url == base_url).unwrap_or_else(|| {
             if all.len() == BASE_URLS_MAX {
                 let first = all.iter().position(|kept| !kept.is_used).unwrap_or(0);
@@ -177,23 +127,48 @@ impl Shelf {
         all[at].copies.insert((document, coding), copy.clone());
         copy
     }
+
+    /// Returns a part, if it is kept.
+    pub fn peek_part(&self, part: &Part) -> Option<Arc<Template>> {
+        let mut parts = locked(&self.parts);
+        let at = parts.templates.iter().position(|kept| kept.part == *part)?;
+        let kept = parts.templates.remove(at)?;
+        let template = Arc::clone(&kept.template);
+        parts.templates.push_back(kept);
+        Some(template)
+    }
+
+    /// Keeps a part as long as there is room. `text` has [`BASE_URL`] as a placeholder; it is
+    /// compressed here, so that no copy has to do so.
+    pub fn keep_part(&self, part: Part, text: &str) -> Arc<Template> {
+        let template = Arc::new(Template::of(text));
+        let bytes = template.bytes_compressed();
+        let mut parts = locked(&self.parts);
+        parts.bytes += bytes;
+        parts.templates.push_back(KeptPart { part, template: Arc::clone(&template), bytes });
+        while parts.bytes > PARTS_BYTES_MAX {
+            let Some(dropped) = parts.templates.pop_front() else { break };
+            parts.bytes -= dropped.bytes;
+        }
+        template
+    }
 }
 
-/// A base URL as it stands inside a JSON string.
-pub fn escaped(base_url: &str) -> String {
-    let quoted = serde_json::Value::from(base_url).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
+    use homeroom_http::BASE_URL;
+
     use super::*;
 
     #[test]
     fn a_document_is_rendered_once_and_filled_with_each_base_url() {
         let shelf = Shelf::default();
         let get = |base_url: &str, write: fn() -> String| {
-            shelf.get(Document::Resources, base_url, Coding::Identity, write)
+            shelf.get(Document::Dependencies, base_url, Coding::Identity, write)
         };
         let first = get("http://a", || format!("[\"{BASE_URL}/x\",\"{BASE_URL}\"]"));
 
@@ -210,9 +185,9 @@ mod tests {
     fn base_urls_used_once_do_not_evict_one_in_use() {
         let shelf = Shelf::default();
         let get = |base_url: &str| {
-            shelf.get(Document::Resources, base_url, Coding::Identity, || BASE_URL.to_owned())
+            shelf.get(Document::Dependencies, base_url, Coding::Identity, || BASE_URL.to_owned())
         };
-        let peek = |base_url: &str| shelf.peek(Document::Resources, base_url, Coding::Identity);
+        let peek = |base_url: &str| shelf.peek(Document::Dependencies, base_url, Coding::Identity);
         get("http://in-use");
         get("http://in-use");
 
@@ -226,16 +201,22 @@ mod tests {
     }
 
     #[test]
-    fn short_texts_are_not_compressed() {
-        for (length, coding) in [(GZIP_MIN - 1, Coding::Identity), (GZIP_MIN, Coding::Gzip)] {
-            let template = Template::of(&"a".repeat(length));
+    fn kept_parts_have_a_limit_and_those_in_use_stay() {
+        let shelf = Shelf::default();
+        let part = |at: usize| Part { document: OpenApi::Discovery, tags: vec![at] };
+        let text = "0123456789".repeat(PARTS_BYTES_MAX / 80);
+        shelf.keep_part(part(0), &text);
 
-            let copy = template.copy("http://a", Coding::Gzip);
-
-            assert_eq!(copy.coding, coding);
-            let plain = template.copy("http://a", Coding::Identity);
-            assert_eq!(copy.etag == plain.etag, coding == Coding::Identity);
+        for at in 1..100 {
+            shelf.keep_part(part(at), &text);
+            assert!(shelf.peek_part(&part(0)).is_some(), "{at}");
         }
+
+        let parts = shelf.parts.lock().unwrap();
+        assert!(parts.bytes <= PARTS_BYTES_MAX, "{}", parts.bytes);
+        assert_eq!(parts.bytes, parts.templates.iter().map(|kept| kept.bytes).sum::<usize>());
+        assert!(parts.templates.iter().all(|kept| kept.part != part(1)));
+        assert_eq!(parts.templates.back().unwrap().part, part(0));
     }
 
     #[test]
@@ -245,11 +226,11 @@ mod tests {
         for host in 0..100 {
             for coding in [Coding::Identity, Coding::Gzip] {
                 let base_url = format!("http://{host}");
-                shelf.get(Document::ChangeQueries, &base_url, coding, String::new);
+                shelf.get(Document::DependencyGraph, &base_url, coding, String::new);
             }
         }
 
-        let kept = |host: &str| shelf.peek(Document::ChangeQueries, host, Coding::Gzip).is_some();
+        let kept = |host: &str| shelf.peek(Document::DependencyGraph, host, Coding::Gzip).is_some();
         assert_eq!(shelf.copies.lock().unwrap().len(), BASE_URLS_MAX);
         assert!(!kept("http://91"));
         assert!(kept("http://92"));

@@ -51,13 +51,14 @@ pub fn extended(names: &[&str]) -> Arc<Model> {
     Arc::new(link(&sources).unwrap())
 }
 
-/// Sends a GET to the route of a path.
+/// Sends a GET to the route of a path, which may have a query.
 pub async fn ask(
     state: &Metadata,
     path: &str,
     headers: &[(&str, &str)],
 ) -> (u16, HeaderMap, Bytes) {
     let router = Router::new(routes::<()>(state)).unwrap();
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let Found { route, params, .. } = router.find(&Method::GET, path).unwrap();
     let mut all = HeaderMap::new();
     for (name, value) in headers {
@@ -66,6 +67,7 @@ pub async fn ask(
     }
     let call = Call {
         headers: all,
+        query: query.to_owned(),
         params,
         body_limits: route.body,
         ..call(Method::GET, path, Timestamp(0))

@@ -242,7 +242,7 @@ impl Layers {
         let known = names();
         if !known.iter().any(|(n, _)| n == name) {
             let known = known.iter().map(|(known, _)| known.as_str());
-            let nearest = homeroom_access::nearest(name, known).first().map(|n| (*n).to_owned());
+            let nearest = homeroom_http::nearest(name, known).first().map(|n| (*n).to_owned());
             return Err(ConfigError::Unknown { origin, name: masked_text(name), nearest });
         }
         self.values.insert(name.into(), (value, origin));
@@ -334,7 +334,7 @@ fn nearest_variable(name: &str) -> Option<String> {
     let is_same = known.iter().find(|(known, _)| plain(known) == wanted);
     let found = is_same.map(|(known, _)| known.as_str()).or_else(|| {
         let known = known.iter().map(|(known, _)| known.as_str());
-        homeroom_access::nearest(&name.to_lowercase().replacen('_', ".", 1), known).first().copied()
+        homeroom_http::nearest(&name.to_lowercase().replacen('_', ".", 1), known).first().copied()
     });
     found.map(|name| format!("{PREFIX}{}", name.to_uppercase().replace('.', "__")))
 }

@@ -1,13 +1,13 @@
 //! Resolves the words of a definition in the model: a member by its path, a basis by the resources
 //! that refer to it.
 
+use homeroom_http::did_you_mean;
 use homeroom_model::{
     Model, Property, PropertyKind, Reference, Resource, ResourceId, Scalar, SubjectOf, Target,
 };
 use serde_json::Value;
 
 use crate::custom_view::SharedValue;
-use crate::nearest::did_you_mean;
 
 /// A member of a resource's documents.
 pub(super) struct Found {

@@ -3,10 +3,10 @@
 use homeroom_model::Model;
 use serde_json::{Map, Value, json};
 
-use super::super::shelf::BASE_URL;
 use super::words::capitalized;
 use super::{paths, shared, values, words as sentences};
 use crate::composites::{Category, Composite, Member, Node, Parameter, RouteTemplate, Segment};
+use homeroom_http::BASE_URL;
 
 /// Returns the OpenAPI document of a category, with [`BASE_URL`] in the place of the base URL.
 pub fn document(model: &Model, category: &Category) -> Value {
@@ -25,7 +25,7 @@ pub fn document(model: &Model, category: &Category) -> Value {
                 .insert(format!("{root}{path}"), json!({ "get": writer.list(&path, &of_way) }));
         }
     }
-    schemas.insert("problemDetails".into(), shared::problem_details());
+    schemas.insert("problemDetails".into(), homeroom_http::openapi::problem_schema());
     let tags: Vec<Value> = category
         .composites
         .iter()

@@ -9,7 +9,7 @@ use homeroom_model::{
 use serde_json::{Map, Value, json};
 
 use super::values::{in_body, scalar, vocabulary};
-use super::{names, shared, words};
+use super::{names, words};
 
 /// Returns every schema that the resources need, by name.
 pub fn all(model: &Model, resources: &[&Resource]) -> Map<String, Value> {
@@ -18,7 +18,7 @@ pub fn all(model: &Model, resources: &[&Resource]) -> Map<String, Value> {
         writer.resource(resource);
     }
     let mut schemas = writer.schemas;
-    schemas.insert("problemDetails".into(), shared::problem_details());
+    schemas.insert("problemDetails".into(), homeroom_http::openapi::problem_schema());
     schemas.into_iter().collect()
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::shelf::BASE_URL;
 use crate::paging::{PAGE_MAX, PARTITIONS_MAX};
+use homeroom_http::BASE_URL;
 
 /// Returns the parameters by name.
 pub fn parameters() -> Value {
@@ -154,34 +154,6 @@ pub fn security_schemes() -> Value {
                 "tokenUrl": format!("{BASE_URL}/oauth/token"),
                 "scopes": {},
             } },
-        },
-    })
-}
-
-/// Returns the schema of a problem.
-pub fn problem_details() -> Value {
-    let text = |description: &str| json!({ "type": "string", "description": description });
-    json!({
-        "type": "object",
-        "description": "What went wrong (RFC 9457).",
-        "required": ["detail", "type", "title", "status", "correlationId"],
-        "properties": {
-            "detail": text("What happened."),
-            "type": text("The kind of problem, a URN."),
-            "title": text("The kind of problem, for people."),
-            "status": { "type": "integer", "description": "The HTTP status." },
-            "correlationId": text("The id of this request in the server's log."),
-            "validationErrors": {
-                "type": "object",
-                "description": "Violations of the document by JSON path.",
-                "additionalProperties": { "type": "array", "items": { "type": "string" } },
-            },
-            "errors": {
-                "type": "array",
-                "description": "Violations that have no place in the document.",
-                "items": { "type": "string" },
-            },
-            "hint": text("How to mend it."),
         },
     })
 }

@@ -21,7 +21,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
 }
 
 /// Returns `; did you mean A, B?`, or an empty text.
-pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     match nearest(name, known)[..] {
         [] => String::new(),
         ref names => format!("; did you mean {}?", names.join(", ")),

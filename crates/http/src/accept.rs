@@ -8,7 +8,7 @@ pub fn prefers(accept: Option<&str>, wanted: &str, usual: &str) -> bool {
 }
 
 /// Whether the caller names `wanted` and likes it no less than `usual`, if `usual` is named, too.
-pub fn names(accept: Option<&str>, wanted: &str, usual: &str) -> bool {
+pub fn names_media(accept: Option<&str>, wanted: &str, usual: &str) -> bool {
     let Some(accept) = accept else { return false };
     let (wanted, usual) = (named(accept, wanted), named(accept, usual));
     wanted.is_some_and(|wanted| wanted > 0 && wanted >= usual.unwrap_or(0))
@@ -98,7 +98,7 @@ mod tests {
             (Some("application/graphml;q=0.8, application/json;q=0.9"), false),
             (Some("application/graphml;q=0, */*"), false),
         ] {
-            let named = names(accept, "application/graphml", "application/json");
+            let named = names_media(accept, "application/graphml", "application/json");
             assert_eq!(named, expected, "{accept:?}");
         }
     }

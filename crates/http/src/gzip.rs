@@ -38,6 +38,11 @@ impl Gzip {
         Self { runs: runs.iter().map(|text| Run::of(text.as_ref().as_bytes())).collect() }
     }
 
+    /// Returns the number of compressed bytes, without fillings.
+    pub fn length(&self) -> usize {
+        self.runs.iter().map(|run| run.blocks.len()).sum()
+    }
+
     /// Returns the whole text, with the same filling in every gap.
     pub fn filled(&self, filling: &str) -> Vec<u8> {
         let mut filling_sum = Crc::new();
