@@ -33,7 +33,10 @@ impl Access {
         now: Timestamp,
     ) -> Result<Recognized, Unrecognized> {
         if authorization.is_empty() {
-            return Err(unrecognized("The Authorization header is missing.").into());
+            return Err(unrecognized(
+                "The Authorization header is missing or has no Basic credentials.",
+            )
+            .into());
         }
         let encoded =
             authorization.trim().split_once(' ').map_or("", |(_, encoded)| encoded.trim());

@@ -39,7 +39,7 @@ pub(crate) struct Entry {
 }
 
 /// What is known of a token.
-pub(crate) enum Known {
+pub(crate) enum Cached {
     /// The client that it stands for now.
     Now(Recognized),
     /// What it has proved; the registry has changed since its client was found.
@@ -61,13 +61,13 @@ impl TokenCache {
         token: &blake3::Hash,
         generation: u64,
         now: Timestamp,
-    ) -> Option<Known> {
+    ) -> Option<Cached> {
         let shard = self.shard(token).read().unwrap_or_else(PoisonError::into_inner);
         let entry = shard.entries.get(token.as_bytes())?;
         if entry.generation == generation {
-            (now < entry.expires).then(|| Known::Now(entry.recognized.clone()))
+            (now < entry.expires).then(|| Cached::Now(entry.recognized.clone()))
         } else {
-            (now < entry.proven.ends).then(|| Known::Before(entry.proven.clone()))
+            (now < entry.proven.ends).then(|| Cached::Before(entry.proven.clone()))
         }
     }
 
@@ -172,8 +172,8 @@ mod tests {
 
         for generation in [4, 5] {
             let found = cache.get(&token(1), generation, Timestamp(49));
-            assert_eq!(matches!(found, Some(Known::Now(_))), generation == 4);
-            assert_eq!(matches!(found, Some(Known::Before(_))), generation == 5);
+            assert_eq!(matches!(found, Some(Cached::Now(_))), generation == 4);
+            assert_eq!(matches!(found, Some(Cached::Before(_))), generation == 5);
             assert!(cache.get(&token(1), generation, Timestamp(50)).is_none());
         }
         assert!(cache.get(&token(2), 4, Timestamp(0)).is_none());

@@ -13,9 +13,6 @@ use crate::credentials::Credentials;
 use crate::error::AccessError;
 use crate::recognized::{Recognized, changing};
 
-/// Every credential that a header can have.
-const ALL: [Credential; 3] = [Credential::Bearer, Credential::Basic, Credential::ApiKey];
-
 /// How often a caller is recognized for one request while the registry keeps changing.
 const RECOGNIZED_MAX: usize = 20;
 
@@ -25,6 +22,8 @@ const RECOGNIZED_MAX: usize = 20;
 #[derive(Debug, Clone)]
 pub struct Caller {
     credentials: Credentials,
+    /// What the route accepts of them.
+    accepts: &'static [Credential],
     scope: &'static str,
     now: Timestamp,
     begun: Instant,
@@ -42,8 +41,9 @@ impl Caller {
     }
 
     fn within(call: &Call, scope: &'static str) -> Self {
-        let credentials = Credentials::of(&call.headers);
-        Self { credentials, scope, now: call.now, begun: Instant::now() }
+        let credentials = Credentials::of(&call.headers).with_certificate(call.certificate);
+        let (accepts, now) = (call.accepts, call.now);
+        Self { credentials, accepts, scope, now, begun: Instant::now() }
     }
 
     /// Recognizes the caller as of now.
@@ -54,8 +54,7 @@ impl Caller {
     pub fn again(&self, access: &Access) -> Result<Recognized, Problem> {
         let passed = i64::try_from(self.begun.elapsed().as_micros()).unwrap_or(i64::MAX);
         let now = Timestamp(self.now.0.saturating_add(passed));
-        // The front door has seen that the route accepts what was shown.
-        Ok(access.recognized_by(&ALL, &self.credentials, self.scope, now)?)
+        Ok(access.recognized_by(self.accepts, &self.credentials, self.scope, now)?)
     }
 
     /// Runs a plan with the rights that the caller has when it runs. `plan` authorizes a client and
@@ -155,6 +154,7 @@ mod tests {
     use super::*;
     use crate::access::AccessConfig;
     use crate::manage::Manage;
+    use crate::recognize::Shown;
     use crate::secret::Secret;
 
     const NOW: Timestamp = Timestamp(1_795_000_000_000_000);
@@ -177,10 +177,12 @@ mod tests {
         };
         let made = access.manage(asked, NOW).await.unwrap();
         let (key, secret) = (made["key"].as_str().unwrap(), made["secret"].as_str().unwrap());
-        let issued = access.issue(key, &Secret::new(secret), None, NOW).unwrap();
+        let issued = access.issue(key, &Shown::Secret(Secret::new(secret)), None, NOW).unwrap();
         let authorization = format!("Bearer {}", issued.token.expose());
         let credentials = Credentials::of_authorization(&authorization);
-        let caller = Caller { credentials, scope: "data", now: NOW, begun: Instant::now() };
+        let accepts = &[Credential::Bearer];
+        let caller =
+            Caller { credentials, accepts, scope: "data", now: NOW, begun: Instant::now() };
         (caller, access, store)
     }
 

@@ -1,8 +1,8 @@
-//! What a caller shows to be recognized, and what happens when this node does not know it yet.
+//! What a caller shows to be recognized, and which of it counts on a route.
 
 use std::sync::Arc;
 
-use homeroom_http::{Credential, Problem, Timestamp};
+use homeroom_http::{Credential, Fingerprint, Problem, Timestamp};
 use http::header::{AUTHORIZATION, HeaderName};
 use http::{HeaderMap, HeaderValue};
 
@@ -13,11 +13,22 @@ use crate::recognized::Recognized;
 /// Header of an API key.
 pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// The credentials of a request, as its headers have them.
+/// The credentials of a request, as its headers and its connection have them.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     authorization: Option<HeaderValue>,
     api_key: Option<HeaderValue>,
+    certificate: Option<Fingerprint>,
+}
+
+/// The one of a request's credentials by which its caller is recognized.
+enum Chosen<'a> {
+    Token(&'a str),
+    Basic(&'a str),
+    ApiKey(&'a str),
+    Certificate(&'a Fingerprint),
+    /// None that the route accepts.
+    None,
 }
 
 /// Why a caller is not recognized.
@@ -52,19 +63,49 @@ impl Credentials {
         let first = sent.next().cloned();
         let authorization =
             if sent.next().is_some() { Some(HeaderValue::from_static("")) } else { first };
-        Self { authorization, api_key: headers.get(API_KEY).cloned() }
+        Self { authorization, api_key: headers.get(API_KEY).cloned(), certificate: None }
+    }
+
+    /// Returns the same credentials, on a connection whose client has shown a certificate.
+    #[must_use]
+    pub fn with_certificate(self, certificate: Option<Fingerprint>) -> Self {
+        Self { certificate, ..self }
     }
 
     /// Returns credentials that a request has in its body instead.
     pub fn of_authorization(value: &str) -> Self {
         let value = HeaderValue::from_str(value).unwrap_or(HeaderValue::from_static(""));
-        Self { authorization: Some(value), api_key: None }
+        Self { authorization: Some(value), api_key: None, certificate: None }
     }
 
-    /// Returns whether the request has no credentials in its headers.
+    /// Returns whether the request has no credentials but those that may be in its body.
     pub fn is_empty(&self) -> bool {
-        self.authorization.is_none() && self.api_key.is_none()
+        self.authorization.is_none() && self.api_key.is_none() && self.certificate.is_none()
     }
+
+    /// Returns what counts where these are accepted: headers first, since they are of this request, and
+    /// then what its connection has shown. Headers that are not accepted do not count.
+    fn chosen(&self, by: &[Credential]) -> Chosen<'_> {
+        let accepts = |credential| by.contains(&credential);
+        let authorization = self.authorization.as_ref().map(|value| value.to_str().unwrap_or(""));
+        match (authorization, &self.api_key, &self.certificate) {
+            (Some(header), ..) if accepts(Credential::Basic) && is_basic(header) => {
+                Chosen::Basic(header)
+            }
+            (Some(header), ..) if accepts(Credential::Bearer) => Chosen::Token(header),
+            (_, Some(value), _) if accepts(Credential::ApiKey) => {
+                Chosen::ApiKey(value.to_str().unwrap_or(""))
+            }
+            (.., Some(certificate)) if accepts(Credential::Certificate) => {
+                Chosen::Certificate(certificate)
+            }
+            _ => Chosen::None,
+        }
+    }
+}
+
+fn is_basic(header: &str) -> bool {
+    header.trim_start().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic"))
 }
 
 impl Access {
@@ -91,24 +132,19 @@ impl Access {
         scope: &str,
         now: Timestamp,
     ) -> Result<Recognized, Unrecognized> {
-        let authorization =
-            credentials.authorization.as_ref().map(|value| value.to_str().unwrap_or(""));
-        if by.contains(&Credential::ApiKey)
-            && authorization.is_none()
-            && let Some(value) = &credentials.api_key
-        {
-            return self.recognize_api_key(value.to_str().unwrap_or(""), scope, now);
-        }
-        let is_basic = |header: &str| {
-            header.trim_start().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic"))
-        };
-        let prefers_basic = by.first() == Some(&Credential::Basic);
-        match authorization {
-            Some(header) if by.contains(&Credential::Basic) && is_basic(header) => {
-                self.recognize_basic(header, scope, now)
-            }
-            None if prefers_basic => self.recognize_basic("", scope, now),
-            _ => self.recognize_token(authorization, scope, now),
+        match credentials.chosen(by) {
+            Chosen::Token(header) => self.recognize_token(Some(header), scope, now),
+            Chosen::Basic(header) => self.recognize_basic(header, scope, now),
+            Chosen::ApiKey(value) => self.recognize_api_key(value, scope, now),
+            Chosen::Certificate(shown) => self.recognize_certificate(Some(shown), scope, now),
+            Chosen::None => match by.first() {
+                Some(Credential::Basic) => self.recognize_basic("", scope, now),
+                Some(Credential::ApiKey) => self.recognize_api_key("", scope, now),
+                Some(Credential::Certificate) => self.recognize_certificate(None, scope, now),
+                Some(Credential::Bearer | Credential::Form) | None => {
+                    self.recognize_token(None, scope, now)
+                }
+            },
         }
     }
 }

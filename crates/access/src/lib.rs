@@ -29,6 +29,7 @@ mod basic;
 mod cache;
 mod caller;
 mod catch_up;
+mod certificate;
 mod change;
 mod claim_name;
 mod claim_set;

@@ -1,5 +1,6 @@
 //! Management as values: requests of commands, and their answers.
 
+mod certificates;
 mod claim_sets;
 mod keys;
 mod strategies;
@@ -65,6 +66,16 @@ pub enum Manage {
         /// Whether to revoke only the secrets older than the newest.
         #[serde(default)]
         old_secrets_only: bool,
+    },
+    /// Registers a certificate with a key, or removes one at once.
+    SetCertificate {
+        /// The key.
+        key: String,
+        /// The certificate's SHA-256 fingerprint, 64 hex digits.
+        sha256: String,
+        /// Whether to remove it instead.
+        #[serde(default)]
+        remove: bool,
     },
     /// Suspends a key, whose tokens are refused at once, or lets a suspended one call again.
     SuspendKey {
@@ -160,6 +171,11 @@ impl Access {
                 let revoked = self.revoke_key(&mut change, &key, old_secrets_only)?;
                 change.commit().await?;
                 Ok(revoked)
+            }
+            Manage::SetCertificate { key, sha256, remove } => {
+                let set = self.set_certificate(&mut change, &key, &sha256, remove)?;
+                change.commit().await?;
+                Ok(set)
             }
             Manage::SuspendKey { key, resume } => {
                 let suspended = self.suspend_key(&mut change, &key, resume)?;

@@ -6,18 +6,19 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use homeroom_http::{Kind, Problem, Query, Refusals, Response, json_response};
+use homeroom_http::{Fingerprint, Kind, Problem, Query, Refusals, Response, json_response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::recognize::IssuedToken;
+use crate::recognize::{IssuedToken, Shown};
 use crate::secret::Secret;
 
 /// A client's request to the token endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TokenRequest {
     pub(crate) key: String,
-    pub(crate) secret: Secret,
+    /// What it shows to be the key's client.
+    pub(crate) shown: Shown,
     /// An education organization that the token is to be restricted to.
     pub(crate) scope: Option<String>,
 }
@@ -40,9 +41,14 @@ impl OAuthError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", description)
     }
 
-    /// Returns 401 `invalid_client`, the same for an unknown key, a wrong secret and a revoked key.
+    /// Returns 401 `invalid_client`, the same for an unknown key, a wrong secret or certificate, and a
+    /// revoked key.
     pub(crate) fn invalid_client() -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "invalid_client", "The key or the secret is wrong.")
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "invalid_client",
+            "The key, or its secret or certificate, is wrong.",
+        )
     }
 
     pub(crate) fn into_response(self) -> Response {
@@ -130,7 +136,7 @@ pub(crate) fn uncached(status: StatusCode, body: &Value) -> Response {
 
 impl TokenRequest {
     /// Reads a request. Credentials are in a Basic header or in the body, not both; the body is a
-    /// form or JSON.
+    /// form or JSON. A key without a secret counts with the certificate of its connection.
     ///
     /// # Errors
     ///
@@ -140,6 +146,7 @@ impl TokenRequest {
         authorization: Option<&str>,
         content_type: Option<&str>,
         body: &[u8],
+        certificate: Option<Fingerprint>,
     ) -> Result<Self, OAuthError> {
         let fields =
             Fields::read(content_type, body).map_err(|e| OAuthError::invalid_request(&e))?;
@@ -159,20 +166,25 @@ impl TokenRequest {
                 "Send grant_type=client_credentials; no other grant type is supported.",
             ));
         }
-        let (key, secret) = match (basic, in_body) {
-            (Some(credentials), _) => credentials,
-            (None, (Some(key), Some(secret))) => (key.to_owned(), secret.to_owned()),
+        let (key, shown) = match (basic, in_body, certificate) {
+            (Some((key, secret)), ..) => (key, Shown::Secret(Secret::new(secret))),
+            (None, (Some(key), Some(secret)), _) => {
+                (key.to_owned(), Shown::Secret(Secret::new(secret)))
+            }
+            (None, (Some(key), None), Some(certificate)) => {
+                (key.to_owned(), Shown::Certificate(certificate))
+            }
             _ => {
                 return Err(OAuthError::new(
                     StatusCode::UNAUTHORIZED,
                     "invalid_request",
                     "Send key and secret, as a Basic Authorization header or as client_id and \
-                     client_secret in the body.",
+                     client_secret in the body; or connect with a certificate and send client_id.",
                 ));
             }
         };
         let scope = fields.get("scope").map(String::from);
-        Ok(Self { key, secret: Secret::new(secret), scope })
+        Ok(Self { key, shown, scope })
     }
 }
 
@@ -286,7 +298,10 @@ mod tests {
 
     #[test]
     fn credentials_are_read_from_the_header_or_from_either_body() {
-        let expected = TokenRequest { key: "k".into(), secret: Secret::new("s:1"), scope: None };
+        let expected =
+            TokenRequest { key: "k".into(), shown: Shown::Secret(Secret::new("s:1")), scope: None };
+        // A certificate does not count where there is a secret.
+        let certificate = Some(Fingerprint::of(b"c"));
         let header = basic("k:s:1");
         for (authorization, media, body) in [
             (Some(header.as_str()), FORM, "grant_type=client_credentials"),
@@ -300,9 +315,12 @@ mod tests {
                 r#"{"client_id":"k","client_secret":"s:1","grant_type":"client_credentials"}"#,
             ),
         ] {
-            let request = TokenRequest::read(authorization, media, body.as_bytes());
+            for certificate in [None, certificate] {
+                let body = body.as_bytes();
+                let request = TokenRequest::read(authorization, media, body, certificate);
 
-            assert_eq!(request.as_ref(), Ok(&expected), "{body}");
+                assert_eq!(request.as_ref(), Ok(&expected), "{body:?}");
+            }
         }
     }
 
@@ -312,7 +330,7 @@ mod tests {
         let header = basic("k:s");
         let wrong_pairs = [basic("ks"), basic(":s"), basic("k:"), "Basic ?".into()];
         for wrong in &wrong_pairs {
-            let error = TokenRequest::read(Some(wrong), FORM, GRANT.as_bytes()).unwrap_err();
+            let error = TokenRequest::read(Some(wrong), FORM, GRANT.as_bytes(), None).unwrap_err();
             assert_eq!((error.status.as_u16(), error.error), (400, "invalid_request"), "{wrong}");
         }
         for (authorization, media, body, status, expected) in [
@@ -343,10 +361,24 @@ mod tests {
             (Some(&header), FORM, "grant_type=%ff", 400, "invalid_request"),
             (Some(&header), Some("text/xml"), GRANT, 400, "invalid_request"),
         ] {
-            let error = TokenRequest::read(authorization, media, body.as_bytes()).unwrap_err();
+            let error =
+                TokenRequest::read(authorization, media, body.as_bytes(), None).unwrap_err();
 
             assert_eq!((error.status.as_u16(), error.error), (status, expected), "{body}");
         }
+    }
+
+    #[test]
+    fn a_key_without_a_secret_counts_with_the_certificate_of_its_connection() {
+        let certificate = Fingerprint::of(b"c");
+        let read = |body: &str, shown| TokenRequest::read(None, FORM, body.as_bytes(), shown);
+
+        let body = "grant_type=client_credentials&client_id=k";
+        let request = read(body, Some(certificate)).unwrap();
+        assert_eq!((&*request.key, request.shown), ("k", Shown::Certificate(certificate)));
+        assert_eq!(read(body, None).unwrap_err().error, "invalid_request");
+        let anonymous = read("grant_type=client_credentials", Some(certificate));
+        assert_eq!(anonymous.unwrap_err().error, "invalid_request");
     }
 
     #[test]

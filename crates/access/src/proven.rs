@@ -5,7 +5,7 @@ use std::sync::Arc;
 use homeroom_http::Timestamp;
 
 use crate::access::Access;
-use crate::cache::{Entry, Known};
+use crate::cache::{Cached, Entry};
 use crate::client::Status;
 use crate::recognized::{Proven, Recognized};
 
@@ -33,8 +33,8 @@ impl Access {
     ) -> Result<Recognized, E> {
         let generation = self.generation();
         let proven = match self.cache.get(shown, generation, now) {
-            Some(Known::Now(recognized)) => return Ok(recognized),
-            Some(Known::Before(proven)) => proven,
+            Some(Cached::Now(recognized)) => return Ok(recognized),
+            Some(Cached::Before(proven)) => proven,
             None => {
                 self.count_verification();
                 verify()?
@@ -53,8 +53,8 @@ impl Access {
     ) -> Result<Recognized, Lapsed> {
         let found = self.look_up(|registry| {
             let registered = registry.clients.get(&*proven.key)?;
-            let mut secrets = registered.secrets.iter();
-            let secret = secrets.find(|kept| *kept.id == *proven.secret && kept.is_live(now))?;
+            let mut all = registered.shown();
+            let secret = all.find(|kept| *kept.id == *proven.secret && kept.is_live(now))?;
             Some((Arc::clone(&registered.client), secret.valid_until, registry.version))
         });
         let found = found.filter(|(client, ..)| client.status == Status::Active);

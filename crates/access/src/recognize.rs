@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use homeroom_http::{Kind, Problem, Timestamp};
+use homeroom_http::{Fingerprint, Kind, Problem, Timestamp};
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
 
@@ -36,6 +36,17 @@ pub(crate) enum TokenRefusal {
     TooMany(i64),
     /// The system could not supply random bytes.
     NoRandom,
+}
+
+/// What a client shows to get a token, beside its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// Its secret.
+    Secret(Secret),
+    /// A certificate that its connection has proved to have.
+    ///
+    /// Source: RFC 8705 §2.
+    Certificate(Fingerprint),
 }
 
 /// A new token.
@@ -84,29 +95,35 @@ impl Access {
         Ok(recognized)
     }
 
-    /// Issues a token for a key and its secret.
+    /// Issues a token for a key and its secret or certificate.
     ///
     /// An unknown key costs the same work as a wrong secret: one hash, and as many comparisons as a
     /// client can have secrets.
     pub(crate) fn issue(
         &self,
         key: &str,
-        secret: &Secret,
+        shown: &Shown,
         scope: Option<&str>,
         now: Timestamp,
     ) -> Result<IssuedToken, TokenRefusal> {
-        let hash = self.hasher.hash(key, secret);
+        let hash = match shown {
+            Shown::Secret(secret) => self.hasher.hash(key, secret),
+            Shown::Certificate(certificate) => blake3::Hash::from_bytes(*certificate.bytes()),
+        };
         if self.is_in_doubt() {
             return Err(TokenRefusal::InDoubt);
         }
         let (client, secret_id, until) = self
             .look_up(|registry| {
                 let registered = registry.clients.get(key);
-                // Equality of hashes takes constant time.
-                let matching = matching_secret(registered, now, |kept| *kept == hash);
+                let matching = match shown {
+                    // Equality of hashes takes constant time.
+                    Shown::Secret(_) => matching_secret(registered, now, |kept| *kept == hash),
+                    Shown::Certificate(_) => registered?.certificate(&hash),
+                };
                 let client = Arc::clone(&registered?.client);
-                let secret = matching?;
-                Some((client, secret.id.clone(), secret.valid_until))
+                let shown = matching?;
+                Some((client, shown.id.clone(), shown.valid_until))
             })
             .ok_or(TokenRefusal::Client)?;
         if client.status != Status::Active {
@@ -121,7 +138,7 @@ impl Access {
             }
         };
         let issued = now.seconds();
-        // A token does not outlive its secret.
+        // A token does not outlive what it was issued for.
         let expires = (issued + TOKEN_SECONDS).min(until.map_or(i64::MAX, Timestamp::seconds));
         self.count_token(key, expires, issued)?;
         let id: String = new_secret_id().map_err(|_| TokenRefusal::NoRandom)?;
@@ -324,7 +341,7 @@ mod tests {
         let store = Store::temporary(&[]).unwrap();
         let access = Access::open(store, model, AccessConfig::default(), NOW).await.unwrap();
         let keys = keys(&access).await;
-        let wrong = Secret::new("wrong");
+        let wrong = Shown::Secret(Secret::new("wrong"));
 
         for key in &keys {
             let hashed = access.hasher.hashed();

@@ -21,7 +21,7 @@ pub struct Recognized {
 pub(crate) struct Proven {
     /// The client's key.
     pub(crate) key: Box<str>,
-    /// The id of the secret that was shown, or that the token was issued for.
+    /// The id of the secret or certificate that was shown, or that the token was issued for.
     pub(crate) secret: Box<str>,
     /// The education organization that the token is restricted to.
     pub(crate) organization: Option<i64>,

@@ -1,6 +1,6 @@
 //! Conversion between rows of the store and values.
 
-use homeroom_http::Timestamp;
+use homeroom_http::{Fingerprint, Timestamp};
 use homeroom_store::Value;
 
 use crate::client::{ApiClient, Scope, Status};
@@ -34,16 +34,38 @@ pub(crate) struct ClientLink {
     pub(crate) is_approved: bool,
 }
 
-/// A secret of a client, as it is stored.
+/// Begins the id of a certificate among the secrets, and names how the rest was made.
+///
+/// Source: RFC 7515 §4.1.8 (`x5t#S256`).
+const CERTIFICATE: &str = "x5t:";
+
+/// A secret of a client, or a certificate that takes the place of one, as it is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct SecretRecord {
     pub(crate) id: String,
+    /// The keyed hash of a secret; the fingerprint of a certificate.
     pub(crate) hash: blake3::Hash,
     pub(crate) created: Timestamp,
     pub(crate) valid_until: Option<Timestamp>,
 }
 
 impl SecretRecord {
+    /// Returns the record of a certificate, which is valid until it is removed.
+    pub(crate) fn of_certificate(fingerprint: &Fingerprint, created: Timestamp) -> Self {
+        let hash = blake3::Hash::from_bytes(*fingerprint.bytes());
+        Self { id: Self::id_of(fingerprint), hash, created, valid_until: None }
+    }
+
+    /// Returns the id that the record of a certificate has.
+    pub(crate) fn id_of(fingerprint: &Fingerprint) -> String {
+        format!("{CERTIFICATE}{fingerprint}")
+    }
+
+    /// Returns the fingerprint, if it is the record of a certificate.
+    pub(crate) fn certificate(&self) -> Option<Fingerprint> {
+        Fingerprint::read(self.id.strip_prefix(CERTIFICATE)?)
+    }
+
     pub(crate) fn is_live(&self, now: Timestamp) -> bool {
         self.valid_until.is_none_or(|until| now < until)
     }

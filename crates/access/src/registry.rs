@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
+use homeroom_http::Fingerprint;
 use homeroom_model::Model;
 
 use crate::claim_set::{ClaimSet, fold_name};
@@ -17,11 +18,12 @@ use crate::rights::Rights;
 /// Most claim sets in a store, including the shipped ones.
 const CLAIM_SETS_MAX: usize = 1_000;
 
-/// A client with its live secrets.
+/// A client with its live secrets and certificates.
 #[derive(Debug, Clone)]
 pub(crate) struct Registered {
     pub(crate) client: Arc<ApiClient>,
     pub(crate) secrets: Vec<SecretRecord>,
+    pub(crate) certificates: Vec<SecretRecord>,
     pub(crate) link: Option<ClientLink>,
 }
 
@@ -48,6 +50,16 @@ pub struct KnownSet {
 }
 
 impl Registered {
+    /// Returns its secrets and its certificates.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &SecretRecord> {
+        self.secrets.iter().chain(&self.certificates)
+    }
+
+    /// Returns the record of a certificate by its hash.
+    pub(crate) fn certificate(&self, hash: &blake3::Hash) -> Option<&SecretRecord> {
+        self.certificates.iter().find(|kept| kept.hash == *hash)
+    }
+
     /// Returns the client as it is stored.
     pub(crate) fn record(&self) -> ClientRecord {
         ClientRecord { link: self.link.clone(), ..(&*self.client).into() }
@@ -97,6 +109,8 @@ pub struct Registry {
     by_application: BTreeMap<i64, BTreeSet<(i64, String)>>,
     /// Keys of clients by number.
     by_number: HashMap<i64, String>,
+    /// Keys of clients by certificate.
+    by_certificate: HashMap<Fingerprint, String>,
     /// Claim sets by folded name.
     pub(crate) sets: BTreeMap<String, KnownSet>,
     pub(crate) items: Items,
@@ -282,7 +296,11 @@ impl Registry {
 
     /// Removes a client.
     pub(crate) fn remove_client(&mut self, key: &str) {
-        if let Some(link) = self.clients.remove(key).and_then(|registered| registered.link) {
+        let Some(removed) = self.clients.remove(key) else { return };
+        for fingerprint in removed.certificates.iter().filter_map(SecretRecord::certificate) {
+            self.by_certificate.remove(&fingerprint);
+        }
+        if let Some(link) = removed.link {
             self.unlink(key, &link);
         }
     }
@@ -292,6 +310,11 @@ impl Registry {
         if let Some(keys) = self.by_application.get_mut(&link.application) {
             keys.remove(&(link.id, key.to_owned()));
         }
+    }
+
+    /// Returns the key with which a certificate is registered.
+    pub(crate) fn key_of(&self, certificate: &Fingerprint) -> Option<&str> {
+        self.by_certificate.get(certificate).map(String::as_str)
     }
 
     /// Adds or replaces a client. A client whose claim set is missing has no rights.
@@ -340,7 +363,13 @@ impl Registry {
             status: record.status,
             created: record.created,
         };
-        let registered = Registered { client: Arc::new(client), secrets, link: record.link };
+        let (certificates, secrets): (Vec<_>, Vec<_>) =
+            secrets.into_iter().partition(|shown| shown.certificate().is_some());
+        for fingerprint in certificates.iter().filter_map(SecretRecord::certificate) {
+            self.by_certificate.insert(fingerprint, record.key.clone());
+        }
+        let link = record.link;
+        let registered = Registered { client: Arc::new(client), secrets, certificates, link };
         self.clients.insert(record.key, registered);
     }
 }

@@ -85,10 +85,10 @@ async fn issue(
     scope: Option<&str>,
     now: Timestamp,
 ) -> Result<IssuedToken, TokenRefusal> {
-    let issued = access.issue(&request.key, &request.secret, scope, now);
+    let issued = access.issue(&request.key, &request.shown, scope, now);
     match issued {
         Err(TokenRefusal::Client | TokenRefusal::Scope) if access.catch_up().await => {
-            access.issue(&request.key, &request.secret, scope, now)
+            access.issue(&request.key, &request.shown, scope, now)
         }
         issued => issued,
     }
@@ -101,7 +101,7 @@ async fn token_request(call: &mut Call) -> Result<Result<TokenRequest, OAuthErro
     // A header that is not text counts as malformed, not as absent.
     let authorization =
         call.headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap_or("Basic ?"));
-    Ok(TokenRequest::read(authorization, content_type, &body))
+    Ok(TokenRequest::read(authorization, content_type, &body, call.certificate))
 }
 
 fn answer(

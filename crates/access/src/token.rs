@@ -24,7 +24,7 @@ const TOKEN_BYTES_MAX: usize = 2_048;
 pub(crate) struct TokenClaims {
     /// The client's key.
     pub(crate) sub: String,
-    /// Id of the secret that it was issued for; the token ends with that secret.
+    /// Id of the secret or certificate that it was issued for; the token ends with it.
     pub(crate) sid: String,
     /// When it was issued, in seconds since 1970.
     pub(crate) iat: i64,

@@ -3,9 +3,10 @@
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use homeroom_http::{Fingerprint, Site};
 use tokio::sync::Notify;
 
 use crate::budget::{Capacity, Holder, Holders};
@@ -16,6 +17,20 @@ use crate::sending::Sending;
 pub(crate) enum Name {
     Address(IpAddr),
     Key(String),
+}
+
+/// The way by which a connection came.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    /// The site of its listener.
+    pub(crate) site: Site,
+    /// Whether it is within TLS.
+    pub(crate) is_secure: bool,
+}
+
+impl Way {
+    /// To the API, without TLS.
+    pub(crate) const BARE: Self = Self { site: Site::Api, is_secure: false };
 }
 
 /// The caller at the other end of a connection.
@@ -37,8 +52,9 @@ pub(crate) struct Caller {
     pub(crate) sending: Sending,
     /// Whether the connection has sent a request.
     pub(crate) has_asked: AtomicBool,
-    /// Whether the connection is within TLS.
-    pub(crate) is_secure: bool,
+    pub(crate) way: Way,
+    /// The certificate that its client has shown.
+    certificate: OnceLock<Fingerprint>,
     /// Whether the connection has changed to another protocol, such as WebSocket.
     other_protocol: AtomicBool,
     /// A [`Leave`], or 0 while it may stay.
@@ -58,7 +74,7 @@ pub(crate) enum Leave {
 impl Caller {
     /// Creates a caller that comes over no connection.
     pub(crate) fn inside() -> Self {
-        Self::new(None, None, Instant::now(), Sending::new(Duration::ZERO), false)
+        Self::new(None, None, Instant::now(), Sending::new(Duration::ZERO), Way::BARE)
     }
 
     /// Creates a caller who holds what its connection and its address hold.
@@ -67,7 +83,7 @@ impl Caller {
         address: Option<(IpAddr, Arc<Holder>)>,
         began: Instant,
         sending: Sending,
-        is_secure: bool,
+        way: Way,
     ) -> Self {
         let (from, address) = address.unzip();
         Self {
@@ -80,7 +96,8 @@ impl Caller {
             began,
             sending,
             has_asked: AtomicBool::new(false),
-            is_secure,
+            way,
+            certificate: OnceLock::new(),
             other_protocol: AtomicBool::new(false),
             leave: AtomicU8::new(0),
             told: Notify::new(),
@@ -103,6 +120,16 @@ impl Caller {
         self.has_asked.store(true, Ordering::Relaxed);
         self.is_useful();
         Open(Arc::clone(self))
+    }
+
+    /// Records the certificate that its client has shown, and that its connection has verified.
+    pub(crate) fn has_shown(&self, certificate: Fingerprint) {
+        _ = self.certificate.set(certificate);
+    }
+
+    /// Returns the certificate that its client has shown.
+    pub(crate) fn certificate(&self) -> Option<Fingerprint> {
+        self.certificate.get().copied()
     }
 
     /// Records that what follows on the connection is another protocol than HTTP.

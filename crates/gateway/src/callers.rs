@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::budget::{Capacity, Holder, Holders, Kind};
-use crate::caller::{Caller, Idleness, Leave, Name};
+use crate::caller::{Caller, Idleness, Leave, Name, Way};
 use crate::sending::Sending;
 
 /// How many locks the names are spread over.
@@ -94,11 +94,11 @@ impl Callers {
     }
 
     /// Creates a new caller, which is not in the list yet.
-    pub(crate) fn arrived(&self, from: IpAddr, is_secure: bool) -> Arc<Caller> {
+    pub(crate) fn arrived(&self, from: IpAddr, way: Way) -> Arc<Caller> {
         let address = self.holder(Name::Address(network(from)));
         let holder = Holder::new(Kind::Connection);
         let sending = Sending::new(self.grace);
-        Arc::new(Caller::new(Some(holder), Some((from, address)), self.began, sending, is_secure))
+        Arc::new(Caller::new(Some(holder), Some((from, address)), self.began, sending, way))
     }
 
     /// Adds a caller to the list.
@@ -236,7 +236,7 @@ mod tests {
     }
 
     fn arrived(callers: &Arc<Callers>, from: &str) -> (Arc<Caller>, Registered) {
-        let caller = callers.arrived(from.parse().unwrap(), false);
+        let caller = callers.arrived(from.parse().unwrap(), Way::BARE);
         let registered = callers.register(&caller);
         (caller, registered)
     }

@@ -11,7 +11,7 @@ use std::time::Instant;
 use homeroom_access::{Access, ApiClient, Call};
 use homeroom_http::{
     Body, Cors, Guard, Kind, PROBLEMS, PUBLIC_BODY_BYTES_MAX, Params, Problem, RequestBody,
-    Response, Route, Timestamp,
+    Response, Route, Site, Timestamp,
 };
 use homeroom_store::{Kept, keeping};
 use http::header::{CONNECTION, HeaderValue, ORIGIN};
@@ -33,6 +33,7 @@ use crate::metrics::Metrics;
 use crate::rate::{Rate, RateLimit};
 use crate::recognition::{STRANGERS_BODY_TIME_MAX, is_in_body, recognize, recognize_in_body};
 use crate::router::{Found, RouteError, Router};
+use crate::sites::Sites;
 use crate::visit::Visit;
 
 /// Bytes counted for an open HTTP/2 request in addition to its header.
@@ -40,7 +41,7 @@ const STREAM_BYTES: u64 = 4 << 10;
 
 /// The server's front door.
 pub struct FrontDoor {
-    router: Router<ApiClient>,
+    sites: Sites<ApiClient>,
     live: LiveRoutes<ApiClient>,
     access: Arc<Access>,
     metrics: Arc<Metrics>,
@@ -71,7 +72,7 @@ impl FrontDoor {
         let callers = Callers::new(limits.quiet);
         let answers = AnswerRoom::new(&budgets, &callers);
         Ok(Self {
-            router: Router::new(routes)?,
+            sites: Sites::new(routes)?,
             live: LiveRoutes::default(),
             access,
             metrics,
@@ -107,8 +108,9 @@ impl FrontDoor {
 
     /// Returns every route with each of its methods; a test walks them.
     pub fn routes(&self) -> impl Iterator<Item = (&Method, &Route<ApiClient>)> {
-        let routes = self.router.routes().iter();
-        routes.flat_map(|route| route.methods.iter().map(move |method| (method, route)))
+        self.sites
+            .routes()
+            .flat_map(|route| route.methods.iter().map(move |method| (method, route)))
     }
 
     /// Returns the routes of published APIs, which can be changed while requests are answered.
@@ -146,8 +148,9 @@ impl FrontDoor {
         let method = known_method(&head.method);
         let is_head = head.method == Method::HEAD;
         // The routes of a published API stay as they are while they answer this request.
-        let live = self.live.router_of(head.uri.path());
-        let router = live.as_deref().unwrap_or(&self.router);
+        let site = caller.way.site;
+        let live = (site == Site::Api).then(|| self.live.router_of(head.uri.path())).flatten();
+        let router = live.as_deref().unwrap_or(self.sites.of(site));
         let origin = head.headers.get(ORIGIN).cloned();
         let mut told = Told::new(self.log.is_some());
         let (answered, refusals) = match self.preflight(router, &head) {
@@ -161,7 +164,7 @@ impl FrontDoor {
                 }
                 Err(problem) => {
                     let refusals = router.refusals(head.uri.path());
-                    (Err(self.refused(router, problem, &head).await), refusals)
+                    (Err(self.refused(router, problem, caller, &head).await), refusals)
                 }
             },
         };
@@ -263,6 +266,7 @@ impl FrontDoor {
         &self,
         router: &Router<ApiClient>,
         problem: Problem,
+        caller: &Caller,
         head: &request::Parts,
     ) -> Problem {
         let mut of_path = router.routes_of(head.uri.path());
@@ -273,7 +277,9 @@ impl FrontDoor {
             return problem;
         }
         let (params, now) = (Params::default(), Timestamp::now());
-        recognize(&self.access, first, &params, &head.headers, now).await.err().unwrap_or(problem)
+        let (headers, certificate) = (&head.headers, caller.certificate());
+        let known = recognize(&self.access, first, &params, headers, certificate, now).await;
+        known.err().unwrap_or(problem)
     }
 
     async fn pass(
@@ -290,14 +296,17 @@ impl FrontDoor {
         told.of_route(route, &params);
         // Read before the client is looked up, so that a later change has a greater number.
         let recognized_at = self.access.generation();
-        let (sender, body) = if is_in_body(route, &head.method, &head.headers) {
+        let certificate = caller.certificate();
+        let (sender, body) = if is_in_body(route, &head.method, &head.headers, certificate) {
             refuse_long_body(&head.headers, route.body.bytes.min(PUBLIC_BODY_BYTES_MAX))?;
             let visit =
                 Visit::of_stranger(&self.budgets, caller, self.strangers(caller, &head.headers))?;
             let visit = Arc::new(visit);
-            recognize_in_body(&self.access, route, body.admitted(visit), now).await?
+            let body = body.admitted(visit);
+            recognize_in_body(&self.access, route, &mut head.headers, body, now).await?
         } else {
-            (recognize(&self.access, route, &params, &head.headers, now).await?, body)
+            let headers = &head.headers;
+            (recognize(&self.access, route, &params, headers, certificate, now).await?, body)
         };
         let (holders, unread) = match sender.name() {
             Some(name) => {
@@ -343,7 +352,7 @@ impl FrontDoor {
         let small =
             if head.version == Version::HTTP_2 { SMALL_STREAM_ANSWER } else { SMALL_ANSWER };
         let trusted = self.limits.trust_forwarded;
-        let base_url = base_url(&head.headers, &head.uri, trusted, caller.is_secure);
+        let base_url = base_url(&head.headers, &head.uri, trusted, caller.way.is_secure);
         let host = host(&head.headers, &head.uri);
         let upgrade = head.extensions.remove::<OnUpgrade>();
         let call = Call {
@@ -353,6 +362,8 @@ impl FrontDoor {
             headers: head.headers,
             params,
             client: sender.client().cloned(),
+            accepts: route.guard.accepts(),
+            certificate,
             recognized_at,
             request_id: request_id.to_owned(),
             correlation_id: correlation_id.to_owned(),

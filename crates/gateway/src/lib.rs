@@ -35,6 +35,7 @@ mod rate;
 mod recognition;
 mod router;
 mod sending;
+mod sites;
 mod tls;
 mod visit;
 
@@ -47,4 +48,4 @@ pub use live::{LIVE_BASE, LiveRoutes};
 pub use metrics::{Gauge, Metrics};
 pub use rate::Rate;
 pub use router::{Found, RouteError, Router};
-pub use tls::{Identity, Tls, TlsError};
+pub use tls::{Identity, Tls, TlsError, fingerprint_of};

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use h2::Reason;
-use homeroom_http::{Kind, Problem, RequestBody, Response};
+use homeroom_http::{Fingerprint, Kind, Problem, RequestBody, Response, Site};
 use http::header::HOST;
 use http::{Request, StatusCode, Version, request};
 use hyper::body::Incoming;
@@ -28,7 +28,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::answer_room::SMALL_ANSWER;
 use crate::budget::{Capacity, Refused};
-use crate::caller::{Caller, Leave};
+use crate::caller::{Caller, Leave, Way};
 use crate::front_door::FrontDoor;
 use crate::tls::Tls;
 use connection::{Connection, Place};
@@ -93,6 +93,7 @@ pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
     tls: Option<Tls>,
+    site: Site,
 }
 
 impl Listener {
@@ -107,7 +108,7 @@ impl Listener {
             _ => ListenError::Unusable(address, error),
         })?;
         let address = socket.local_addr().map_err(|error| ListenError::Unusable(address, error))?;
-        Ok(Self { socket, address, tls: None })
+        Ok(Self { socket, address, tls: None, site: Site::Api })
     }
 
     /// Returns the same listener, whose connections are all within TLS. Certificates are read again
@@ -115,6 +116,12 @@ impl Listener {
     #[must_use]
     pub fn with_tls(self, tls: Tls) -> Self {
         Self { tls: Some(tls), ..self }
+    }
+
+    /// Returns the same listener, which serves the routes of another site than the API.
+    #[must_use]
+    pub fn of(self, site: Site) -> Self {
+        Self { site, ..self }
     }
 
     /// Returns the address, with the port that was chosen for port 0.
@@ -145,7 +152,8 @@ impl Listener {
                     continue;
                 }
             };
-            let caller = door.callers().arrived(from.ip(), self.tls.is_some());
+            let way = Way { site: self.site, is_secure: self.tls.is_some() };
+            let caller = door.callers().arrived(from.ip(), way);
             let place = match take_place(&door, &caller) {
                 // Every connection has to wait, so no new one is accepted meanwhile.
                 Err(refused) if refused.share_of().is_none() => tokio::select! {
@@ -251,7 +259,7 @@ async fn refresh(tls: Tls) {
         match tokio::task::spawn_blocking(move || reading.refresh()).await {
             Ok(Ok(true)) => tracing::info!("certificates have changed and were read again"),
             Ok(Err(error)) => {
-                tracing::error!(%error, "a changed certificate cannot be used; the one before it stays");
+                tracing::error!(%error, "a changed file of TLS cannot be used; what was read before stays");
             }
             Ok(Ok(false)) | Err(_) => {}
         }
@@ -265,7 +273,12 @@ async fn within(tls: &Tls, stream: TcpStream, caller: &Caller, time_max: Duratio
         () = caller.told_to(Leave::Politely) => return None,
     };
     match begun {
-        Ok(Ok(stream)) => Some(Wire::Tls(Box::new(stream))),
+        Ok(Ok(stream)) => {
+            if let Some([certificate, ..]) = stream.get_ref().1.peer_certificates() {
+                caller.has_shown(Fingerprint::of(certificate));
+            }
+            Some(Wire::Tls(Box::new(stream)))
+        }
         Ok(Err(error)) => {
             tracing::trace!(%error, "a connection did not begin TLS");
             None

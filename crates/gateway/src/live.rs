@@ -5,7 +5,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use homeroom_http::Route;
+use homeroom_http::{Route, Served};
 
 use crate::router::{RouteError, Router};
 
@@ -49,7 +49,8 @@ impl<C> LiveRoutes<C> {
     ///
     /// # Errors
     ///
-    /// [`RouteError`] when the routes contradict each other, or are not all below one such path.
+    /// [`RouteError`] when the routes contradict each other, are not all below one such path, or are for
+    /// another site than the API.
     /// What was published before then stays.
     pub fn publish(&self, routes: Vec<Route<C>>) -> Result<(), RouteError> {
         let first = routes.first().and_then(|route| base(&route.template));
@@ -60,6 +61,9 @@ impl<C> LiveRoutes<C> {
         if routes.is_empty() || stray.is_some() {
             let template = stray.map_or_else(String::new, ToString::to_string);
             return Err(RouteError::Base { template });
+        }
+        if let Some(route) = routes.iter().find(|route| route.served != Served::Api) {
+            return Err(RouteError::Site { template: route.template.to_string() });
         }
         let api = Arc::new(Router::new(routes)?);
         self.replace(&first, Some(api));
@@ -190,7 +194,9 @@ mod tests {
         let twice = live.publish(vec![route("/apis/pay/v1/b"), route("/apis/pay/v1/b")]);
         let elsewhere = live.publish(vec![route("/apis/pay/v1/b"), route("/apis/pay/v2/b")]);
         let outside = live.publish(vec![route("/data/v3/b")]);
+        let with_content = live.publish(vec![route("/apis/pay/v1/b").served(Served::Both)]);
 
+        assert!(matches!(with_content, Err(RouteError::Site { .. })), "{with_content:?}");
         assert!(matches!(twice, Err(RouteError::Twice { .. })), "{twice:?}");
         for refused in [elsewhere, outside, live.publish(vec![])] {
             assert!(matches!(refused, Err(RouteError::Base { .. })), "{refused:?}");

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use homeroom_access::{Access, ApiClient, Credentials, Unrecognized};
 use homeroom_http::{
-    BodyLimits, Credential, Guard, Known, PUBLIC_BODY_BYTES_MAX, Params, Problem, Query,
-    RequestBody, Route, Timestamp,
+    BodyLimits, Credential, Fingerprint, Guard, Known, PUBLIC_BODY_BYTES_MAX, Params, Problem,
+    Query, RequestBody, Route, Timestamp,
 };
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, Method};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method};
 
 /// Longest wait for the body of a request whose sender is not known yet.
 pub(crate) const STRANGERS_BODY_TIME_MAX: Duration = Duration::from_secs(5);
@@ -46,8 +46,14 @@ impl Sender {
 }
 
 /// Returns whether the credentials of a request are in its body, which has to be read first.
-pub(crate) fn is_in_body(route: &Route<ApiClient>, method: &Method, headers: &HeaderMap) -> bool {
+pub(crate) fn is_in_body(
+    route: &Route<ApiClient>,
+    method: &Method,
+    headers: &HeaderMap,
+    certificate: Option<Fingerprint>,
+) -> bool {
     let Guard::Key { by, .. } = route.guard else { return false };
+    let certificate = certificate.filter(|_| by.contains(&Credential::Certificate));
     let is_form = || {
         let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
         let media = media.split(';').next().unwrap_or("").trim();
@@ -55,11 +61,11 @@ pub(crate) fn is_in_body(route: &Route<ApiClient>, method: &Method, headers: &He
     };
     by.contains(&Credential::Form)
         && *method == Method::POST
-        && Credentials::of(headers).is_empty()
+        && Credentials::of(headers).with_certificate(certificate).is_empty()
         && is_form()
 }
 
-/// Recognizes the sender of a request by its headers or its path.
+/// Recognizes the sender of a request by its headers, by what its connection has shown, or by its path.
 ///
 /// # Errors
 ///
@@ -69,6 +75,7 @@ pub(crate) async fn recognize(
     route: &Route<ApiClient>,
     params: &Params,
     headers: &HeaderMap,
+    certificate: Option<Fingerprint>,
     now: Timestamp,
 ) -> Result<Sender, Problem> {
     match route.guard {
@@ -77,7 +84,10 @@ pub(crate) async fn recognize(
             let credentials = Credentials::of(headers);
             client(access, &[Credential::Bearer], &credentials, scope, now).await
         }
-        Guard::Key { scope, by } => client(access, by, &Credentials::of(headers), scope, now).await,
+        Guard::Key { scope, by } => {
+            let credentials = Credentials::of(headers).with_certificate(certificate);
+            client(access, by, &credentials, scope, now).await
+        }
         Guard::Secret => {
             let recognizer = route.recognizer.as_ref();
             let recognizer = recognizer.expect("the router refuses such routes without one");
@@ -86,8 +96,8 @@ pub(crate) async fn recognize(
     }
 }
 
-/// Reads the form of a request and recognizes its sender by the `Authorization` in it. Returns the
-/// body too, for the part.
+/// Reads the form of a request and recognizes its sender by the `Authorization` in it, which becomes one
+/// of its headers: the part recognizes the sender again by them. Returns the body too, for the part.
 ///
 /// # Errors
 ///
@@ -95,6 +105,7 @@ pub(crate) async fn recognize(
 pub(crate) async fn recognize_in_body(
     access: &Access,
     route: &Route<ApiClient>,
+    headers: &mut HeaderMap,
     body: RequestBody,
     now: Timestamp,
 ) -> Result<(Sender, RequestBody), Problem> {
@@ -105,6 +116,9 @@ pub(crate) async fn recognize_in_body(
     let Guard::Key { scope, by } = route.guard else { return Ok((Sender::Stranger, body.into())) };
     let credentials = Credentials::of_authorization(authorization);
     let sender = client(access, by, &credentials, scope, now).await?;
+    if let Ok(value) = HeaderValue::from_str(authorization) {
+        headers.insert(AUTHORIZATION, value);
+    }
     Ok((sender, body.into()))
 }
 

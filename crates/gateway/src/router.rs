@@ -43,6 +43,12 @@ pub enum RouteError {
         /// The template; empty where the API has no routes.
         template: String,
     },
+    /// A route of a published API is for another site.
+    #[error("the route {template} is of a published API, which is served with the API only")]
+    Site {
+        /// The route's template.
+        template: String,
+    },
     /// A public route takes longer bodies than strangers may send.
     #[error("{template} is public and takes bodies of more than {PUBLIC_BODY_BYTES_MAX} bytes")]
     LongPublicBody {

@@ -1,18 +1,23 @@
-//! TLS of a listener: which certificate each name has, read again when its files change.
+//! TLS of a listener: which certificate each name has, and which clients' certificates are believed; all
+//! read again when the files change.
+
+mod clients;
+mod files;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio_rustls::TlsAcceptor;
+
+use clients::Authorities;
+use files::{Seen, certificates_of, key_of, seen};
+pub use files::{TlsError, fingerprint_of};
 
 /// A certificate with its key, and the names for which it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,87 +31,86 @@ pub struct Identity {
     pub key: PathBuf,
 }
 
-/// Why a listener has no TLS.
-#[derive(Debug, thiserror::Error)]
-pub enum TlsError {
-    /// A file cannot be read, or has something else in it.
-    #[error("{}: {reason}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The key is not that of the certificate.
-    #[error("{} is not the key of {}: {reason}", key.display(), certificate.display())]
-    Mismatch {
-        /// The file of the certificate.
-        certificate: PathBuf,
-        /// The file of the key.
-        key: PathBuf,
-        /// What the library says.
-        reason: String,
-    },
-    /// There is no identity.
-    #[error("TLS needs at least one certificate")]
-    Nobody,
-    /// The library refuses the configuration.
-    #[error("TLS cannot be configured: {0}")]
-    Refused(#[from] rustls::Error),
-}
-
 /// TLS of a listener. Clones share the certificates.
 #[derive(Clone)]
-pub struct Tls {
-    acceptor: TlsAcceptor,
+pub struct Tls(Arc<Inner>);
+
+struct Inner {
     certificates: Arc<Certificates>,
+    /// Where clients may show certificates.
+    clients: Option<Authorities>,
+    /// How connections begin from now on.
+    config: ArcSwap<ServerConfig>,
 }
 
 impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tls({} identities)", self.certificates.identities.len())
+        write!(f, "Tls({} identities)", self.0.certificates.identities.len())
     }
 }
 
 impl Tls {
-    /// Reads the certificates.
+    /// Reads the certificates. With `authorities`, a PEM file, clients may show certificates that lead to
+    /// one of them; a certificate that does not ends the connection.
     ///
     /// # Errors
     ///
     /// [`TlsError`] names the file that is wrong.
-    pub fn new(identities: Vec<Identity>) -> Result<Self, TlsError> {
+    pub fn new(identities: Vec<Identity>, authorities: Option<PathBuf>) -> Result<Self, TlsError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let seen = identities.iter().map(seen).collect();
+        let states = identities.iter().map(states).collect();
         let keys = read_all(&identities, &provider)?;
         let certificates = Arc::new(Certificates {
             identities,
-            provider: Arc::clone(&provider),
+            provider,
             keys: ArcSwap::from_pointee(keys),
-            seen: Mutex::new(seen),
+            seen: Mutex::new(states),
         });
-        let resolver = Arc::clone(&certificates);
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_cert_resolver(resolver);
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        config.ticketer = rustls::crypto::ring::Ticketer::new()?;
-        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), certificates })
+        let clients = authorities.map(Authorities::new);
+        let config = ArcSwap::from_pointee(config(&certificates, clients.as_ref())?);
+        Ok(Self(Arc::new(Inner { certificates, clients, config })))
     }
 
-    /// Reads the certificates again if a file has changed, for connections from now on. Returns
-    /// whether it did. While new files are wrong, the certificates before them stay in use.
+    /// Reads again what has changed in the files, for connections from now on. Returns whether anything
+    /// has. While a new file is wrong, what was read before stays in use.
     ///
     /// # Errors
     ///
     /// [`TlsError`] names the file that is wrong, once for each change.
     pub fn refresh(&self) -> Result<bool, TlsError> {
-        self.certificates.refresh()
+        let Inner { certificates, clients, config: current } = &*self.0;
+        let has_new_keys = certificates.refresh();
+        let clients = clients.as_ref().filter(|clients| clients.has_changed());
+        if clients.is_some() {
+            // What clients of before may resume is forgotten with the tickets of the old configuration.
+            current.store(Arc::new(config(certificates, clients)?));
+        }
+        Ok(has_new_keys? || clients.is_some())
     }
 
-    pub(crate) fn acceptor(&self) -> &TlsAcceptor {
-        &self.acceptor
+    /// Returns what begins TLS on a new connection.
+    pub(crate) fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(self.0.config.load_full())
     }
+}
+
+/// Returns how connections begin.
+fn config(
+    certificates: &Arc<Certificates>,
+    clients: Option<&Authorities>,
+) -> Result<ServerConfig, TlsError> {
+    let provider = &certificates.provider;
+    let builder = ServerConfig::builder_with_provider(Arc::clone(provider))
+        .with_safe_default_protocol_versions()?;
+    let builder = match clients {
+        None => builder.with_no_client_auth(),
+        Some(clients) => builder.with_client_cert_verifier(clients.verifier(provider)?),
+    };
+    let resolver: Arc<dyn ResolvesServerCert> = Arc::clone(certificates) as _;
+    let mut config = builder.with_cert_resolver(resolver);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.ticketer = rustls::crypto::ring::Ticketer::new()?;
+    Ok(config)
 }
 
 /// The certificates of all identities.
@@ -115,16 +119,13 @@ struct Certificates {
     provider: Arc<CryptoProvider>,
     /// In the order of the identities.
     keys: ArcSwap<Vec<Arc<CertifiedKey>>>,
-    /// The state of the files when they were last read.
-    seen: Mutex<Vec<Seen>>,
+    /// The states of each identity's files when they were last read.
+    seen: Mutex<Vec<[Seen; 2]>>,
 }
-
-/// What tells whether files have changed: time and length of the certificate and of the key.
-type Seen = [Option<(SystemTime, u64)>; 2];
 
 impl Certificates {
     fn refresh(&self) -> Result<bool, TlsError> {
-        let now: Vec<Seen> = self.identities.iter().map(seen).collect();
+        let now: Vec<_> = self.identities.iter().map(states).collect();
         let mut before = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if *before == now {
             return Ok(false);
@@ -168,11 +169,8 @@ fn covers(own: &str, asked: &str) -> bool {
     }
 }
 
-fn seen(identity: &Identity) -> Seen {
-    [&identity.certificate, &identity.key].map(|path| {
-        let file = std::fs::metadata(path).ok()?;
-        Some((file.modified().ok()?, file.len()))
-    })
+fn states(identity: &Identity) -> [Seen; 2] {
+    [seen(&identity.certificate), seen(&identity.key)]
 }
 
 fn read_all(
@@ -186,15 +184,8 @@ fn read_all(
 }
 
 fn read(identity: &Identity, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
-    let certificates = pem_of(&identity.certificate)?;
-    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&certificates)
-        .collect::<Result<_, _>>()
-        .map_err(|error| wrong(&identity.certificate, error))?;
-    if chain.is_empty() {
-        return Err(wrong(&identity.certificate, "it has no certificate in PEM form"));
-    }
-    let key = PrivateKeyDer::from_pem_slice(&pem_of(&identity.key)?)
-        .map_err(|error| wrong(&identity.key, error))?;
+    let chain = certificates_of(&identity.certificate)?;
+    let key = key_of(&identity.key)?;
     CertifiedKey::from_der(chain, key, provider).map_err(|error| TlsError::Mismatch {
         certificate: identity.certificate.clone(),
         key: identity.key.clone(),
@@ -202,16 +193,10 @@ fn read(identity: &Identity, provider: &CryptoProvider) -> Result<CertifiedKey, 
     })
 }
 
-fn pem_of(path: &Path) -> Result<Vec<u8>, TlsError> {
-    std::fs::read(path).map_err(|error| wrong(path, error))
-}
-
-fn wrong(path: &Path, reason: impl ToString) -> TlsError {
-    TlsError::File { path: path.to_owned(), reason: reason.to_string() }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use homeroom_testkit::Folder;
 
     use super::*;
@@ -246,8 +231,8 @@ mod tests {
     fn each_name_has_its_certificate_and_others_have_the_first() {
         let folder = Folder::new();
         let (a, b) = (identity(folder.path(), "a.test"), identity(folder.path(), "b.test"));
-        let tls = Tls::new(vec![a, b]).unwrap();
-        let of = |name| tls.certificates.of(name).unwrap();
+        let tls = Tls::new(vec![a, b], None).unwrap();
+        let of = |name| tls.0.certificates.of(name).unwrap();
 
         assert!(Arc::ptr_eq(&of(Some("a.test")), &of(None)));
         assert!(Arc::ptr_eq(&of(Some("c.test")), &of(None)));
@@ -258,19 +243,19 @@ mod tests {
     fn a_changed_certificate_is_read_again_and_a_wrong_one_is_not_used() {
         let folder = Folder::new();
         let own = identity(folder.path(), "a.test");
-        let tls = Tls::new(vec![own.clone()]).unwrap();
-        let first = tls.certificates.of(None).unwrap();
+        let tls = Tls::new(vec![own.clone()], None).unwrap();
+        let first = tls.0.certificates.of(None).unwrap();
         assert!(!tls.refresh().unwrap(), "nothing has changed");
 
         std::fs::write(&own.certificate, "not a certificate").unwrap();
         let refused = tls.refresh().unwrap_err();
         assert!(refused.to_string().contains("a.test.pem"), "{refused}");
         assert!(!tls.refresh().unwrap(), "it is said once");
-        assert!(Arc::ptr_eq(&tls.certificates.of(None).unwrap(), &first));
+        assert!(Arc::ptr_eq(&tls.0.certificates.of(None).unwrap(), &first));
 
         identity(folder.path(), "a.test");
         assert!(tls.refresh().unwrap());
-        assert!(!Arc::ptr_eq(&tls.certificates.of(None).unwrap(), &first));
+        assert!(!Arc::ptr_eq(&tls.0.certificates.of(None).unwrap(), &first));
     }
 
     #[test]
@@ -281,11 +266,34 @@ mod tests {
         let missing = Identity { key: folder.path().join("none.key"), ..a.clone() };
         let empty = Identity { certificate: a.key.clone(), ..a };
 
-        assert!(matches!(Tls::new(vec![]), Err(TlsError::Nobody)));
-        assert!(matches!(Tls::new(vec![swapped]), Err(TlsError::Mismatch { .. })));
+        assert!(matches!(Tls::new(vec![], None), Err(TlsError::Nobody)));
+        assert!(matches!(Tls::new(vec![swapped], None), Err(TlsError::Mismatch { .. })));
         for (identity, word) in [(missing, "none.key"), (empty, "has no certificate")] {
-            let refused = Tls::new(vec![identity]).unwrap_err().to_string();
+            let refused = Tls::new(vec![identity], None).unwrap_err().to_string();
             assert!(refused.contains(word), "{refused}");
         }
+    }
+
+    #[test]
+    fn changed_authorities_are_read_again_and_wrong_ones_are_not_used() {
+        let folder = Folder::new();
+        let own = identity(folder.path(), "a.test");
+        let authorities = folder.path().join("clients.pem");
+        let missing = Tls::new(vec![own.clone()], Some(authorities.clone())).unwrap_err();
+        assert!(missing.to_string().contains("clients.pem"), "{missing}");
+        std::fs::copy(&own.certificate, &authorities).unwrap();
+        let tls = Tls::new(vec![own.clone()], Some(authorities.clone())).unwrap();
+        let first = tls.0.config.load_full();
+        assert!(!tls.refresh().unwrap(), "nothing has changed");
+
+        std::fs::write(&authorities, "nothing").unwrap();
+        let refused = tls.refresh().unwrap_err();
+        assert!(refused.to_string().contains("clients.pem"), "{refused}");
+        assert!(!tls.refresh().unwrap(), "it is said once");
+        assert!(Arc::ptr_eq(&tls.0.config.load_full(), &first));
+
+        std::fs::copy(&own.certificate, &authorities).unwrap();
+        assert!(tls.refresh().unwrap());
+        assert!(!Arc::ptr_eq(&tls.0.config.load_full(), &first));
     }
 }

@@ -297,7 +297,7 @@ fn tls(config: &ServerConfig) -> Result<Option<Tls>, Failure> {
         certificate: own.certificate,
         key: own.key,
     });
-    let tls = Tls::new(identities.collect());
+    let tls = Tls::new(identities.collect(), config.client_authorities.clone());
     tls.map(Some).map_err(|error| Failure::Failed(format!("server.tls: {error}")))
 }
 

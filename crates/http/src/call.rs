@@ -8,6 +8,8 @@ use http::{HeaderMap, Method};
 use hyper::upgrade::OnUpgrade;
 
 use crate::body::{BodyLimits, BodyStream, RequestBody};
+use crate::credential::Credential;
+use crate::fingerprint::Fingerprint;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 use crate::time::Timestamp;
@@ -46,6 +48,10 @@ pub struct Call<C> {
     pub params: Params,
     /// The client that sent the request; always present on a route that is not public.
     pub client: Option<Arc<C>>,
+    /// What the route accepts from a client, for when it is recognized again.
+    pub accepts: &'static [Credential],
+    /// The certificate that the client has shown in TLS, verified when the connection began.
+    pub certificate: Option<Fingerprint>,
     /// The state of the client registry in which the client was recognized, or an earlier one.
     /// Every change of the registry increments the number.
     pub recognized_at: u64,

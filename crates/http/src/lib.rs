@@ -18,7 +18,9 @@ mod answer;
 mod body;
 mod call;
 mod cors;
+mod credential;
 mod entity_tag;
+mod fingerprint;
 mod gzip;
 mod nearest;
 pub mod openapi;
@@ -27,6 +29,7 @@ mod query;
 mod refusals;
 mod response;
 mod route;
+mod site;
 mod template;
 mod time;
 
@@ -35,15 +38,17 @@ pub use answer::{JSON, coded_answer, coding_of, json_answer, text_answer};
 pub use body::{Admission, BodyLimits, BodyStream, RequestBody, STREAM_BYTES};
 pub use call::{Call, Params};
 pub use cors::Cors;
+pub use credential::Credential;
 pub use entity_tag::{EntityTag, EntityTags};
+pub use fingerprint::Fingerprint;
 pub use nearest::{did_you_mean, nearest};
 pub use problem::{Kind, Problem, ProblemParts, Violations};
 pub use query::{Query, QueryError};
 pub use refusals::{PROBLEMS, Refusals};
 pub use response::{Body, BodyError, Response, empty_response, json_response};
 pub use route::{
-    Credential, Guard, Handler, Known, PUBLIC_BODY_BYTES_MAX, Recognizer, Route, handler,
-    other_methods,
+    Guard, Handler, Known, PUBLIC_BODY_BYTES_MAX, Recognizer, Route, handler, other_methods,
 };
+pub use site::{Served, Site};
 pub use template::{BASE_URL, Both, Coding, Copy, Template};
 pub use time::Timestamp;

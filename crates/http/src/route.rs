@@ -10,9 +10,11 @@ use http::Method;
 use crate::body::BodyLimits;
 use crate::call::{Call, Params};
 use crate::cors::Cors;
+use crate::credential::Credential;
 use crate::problem::Problem;
 use crate::refusals::{PROBLEMS, Refusals};
 use crate::response::Response;
+use crate::site::Served;
 use crate::time::Timestamp;
 
 /// Most bytes of a body on a route that anyone may call.
@@ -37,20 +39,6 @@ pub enum Guard {
     },
     /// A caller whom the part itself recognizes, by a secret in the path ([`Route::by_secret`]).
     Secret,
-}
-
-/// What a client shows to be recognized.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Credential {
-    /// A token: `Authorization: Bearer TOKEN`.
-    Bearer,
-    /// Key and secret: `Authorization: Basic base64(KEY:SECRET)`.
-    Basic,
-    /// Key and secret in a header of their own: `X-API-Key: KEY.SECRET`.
-    ApiKey,
-    /// The `Authorization` header as a member of a form of at most [`PUBLIC_BODY_BYTES_MAX`] bytes,
-    /// for callers that cannot set headers (xAPI's alternate request syntax).
-    Form,
 }
 
 /// A caller whom a part has recognized.
@@ -95,6 +83,8 @@ pub struct Route<C> {
     /// `{*name}` matches the whole rest of a path, one segment or more, which is handed on as it
     /// was sent.
     pub template: Cow<'static, str>,
+    /// The sites on which it is served.
+    pub served: Served,
     /// Who may call it.
     pub guard: Guard,
     /// Limits of a body; its bytes are at most [`PUBLIC_BODY_BYTES_MAX`] on a public route.
@@ -111,8 +101,19 @@ pub struct Route<C> {
     pub handler: Handler<C>,
 }
 
+impl Guard {
+    /// Returns what a client may show, where a client must.
+    pub fn accepts(self) -> &'static [Credential] {
+        match self {
+            Self::Public | Self::Secret => &[],
+            Self::Token { .. } => &[Credential::Bearer],
+            Self::Key { by, .. } => by,
+        }
+    }
+}
+
 impl<C> Route<C> {
-    /// Creates a route whose requests have no body and are refused with problems.
+    /// Creates a route of the API whose requests have no body and are refused with problems.
     pub fn new(
         method: Method,
         template: impl Into<Cow<'static, str>>,
@@ -122,6 +123,7 @@ impl<C> Route<C> {
         Self {
             methods: vec![method],
             template: template.into(),
+            served: Served::Api,
             guard,
             body: BodyLimits::NONE,
             recognizer: None,
@@ -137,6 +139,12 @@ impl<C> Route<C> {
     pub fn or(mut self, method: Method) -> Self {
         self.methods.push(method);
         self
+    }
+
+    /// Returns the same route on other sites.
+    #[must_use]
+    pub fn served(self, served: Served) -> Self {
+        Self { served, ..self }
     }
 
     /// Returns the same route, which accepts bodies within these limits.

@@ -1,7 +1,7 @@
 //! A call as the front door hands it on, for tests that ask a part's handlers directly.
 
 use bytes::Bytes;
-use homeroom_http::{BodyLimits, Call, Params, RequestBody, Timestamp};
+use homeroom_http::{BodyLimits, Call, Credential, Params, RequestBody, Timestamp};
 use http::{HeaderMap, Method};
 
 /// Makes a call of a caller that nothing is known of, with no headers and no body.
@@ -13,6 +13,8 @@ pub fn call<C>(method: Method, path: impl Into<String>, now: Timestamp) -> Call<
         headers: HeaderMap::new(),
         params: Params::default(),
         client: None,
+        accepts: &[Credential::Bearer],
+        certificate: None,
         recognized_at: 0,
         request_id: "0".repeat(32),
         correlation_id: "0".repeat(32),

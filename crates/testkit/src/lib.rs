@@ -4,7 +4,7 @@
 //! [`trial`] makes stores on each database that the environment names, [`Folder`] is a folder that
 //! goes with the test, and [`victim`] starts processes to be killed. With the feature `app` there is a `TestApp`: the APIs in the test's own
 //! process behind the front door, with clients that call it as the network would, and documents to
-//! send.
+//! send. With the feature `tls` there are certificates, and a client that shows one.
 //!
 //! ```
 //! let kinds = ["ed-fi/students".to_owned()];
@@ -50,6 +50,8 @@ pub mod samples;
 pub mod spellings;
 #[cfg(feature = "app")]
 mod standard;
+#[cfg(feature = "tls")]
+pub mod tls;
 #[cfg(feature = "app")]
 pub mod world;
 

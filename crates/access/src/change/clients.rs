@@ -1,6 +1,6 @@
 //! Changes of clients: each as SQL, and as the client's new state.
 
-use homeroom_http::Timestamp;
+use homeroom_http::{Fingerprint, Timestamp};
 use homeroom_store::Sql;
 use serde_json::Value;
 
@@ -145,7 +145,7 @@ impl Change<'_> {
         });
     }
 
-    /// Ends all secrets of a client, and with them its tokens, and creates a new secret.
+    /// Ends all secrets and certificates of a client, and with them its tokens, and creates a new secret.
     ///
     /// # Errors
     ///
@@ -179,6 +179,13 @@ impl Change<'_> {
         Ok(secret)
     }
 
+    /// Registers a certificate.
+    pub(crate) fn add_certificate(&mut self, key: &str, certificate: &Fingerprint) {
+        let record = SecretRecord::of_certificate(certificate, self.now);
+        self.writes.push(Sql::new(sql::ADD_SECRET, record.arguments(key)));
+        self.with_client(key, |client| client.secrets.push(record));
+    }
+
     /// Sets the end of a secret's validity.
     pub(crate) fn end_secret(&mut self, key: &str, id: &str, until: Timestamp) {
         self.writes.push(Sql::new(sql::END_SECRET, vec![id.into(), until.0.into()]));
@@ -189,7 +196,7 @@ impl Change<'_> {
         });
     }
 
-    /// Removes a secret.
+    /// Removes a secret or a certificate.
     pub(crate) fn remove_secret(&mut self, key: &str, id: &str) {
         self.writes.push(Sql::new(sql::REMOVE_SECRET, vec![id.into()]));
         self.with_client(key, |client| client.secrets.retain(|secret| secret.id != id));
@@ -222,7 +229,7 @@ impl Change<'_> {
         if !self.clients.contains_key(key) {
             let stored = self.look_up(|registry| {
                 let registered = registry.clients.get(key)?;
-                let secrets = registered.secrets.clone();
+                let secrets = registered.shown().cloned().collect();
                 Some(Pending { record: registered.record(), secrets })
             });
             let Some(stored) = stored else { return };

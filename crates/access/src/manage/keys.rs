@@ -160,7 +160,7 @@ impl Access {
         Ok(json!({ "key": key, "status": if resume { "active" } else { "suspended" } }))
     }
 
-    fn secrets_of_active(&self, key: &str) -> Result<Vec<SecretRecord>, ManageError> {
+    pub(super) fn secrets_of_active(&self, key: &str) -> Result<Vec<SecretRecord>, ManageError> {
         if let Status::Revoked(since) = self.client(key)?.status {
             return Err(ManageError::Refused(format!(
                 "the key {key} was revoked at {since}, which is permanent; create another"
@@ -183,6 +183,11 @@ fn shown(registered: &Registered, now: Timestamp) -> Value {
             })
         })
         .collect();
+    let certificates: Vec<String> = registered
+        .certificates
+        .iter()
+        .filter_map(|kept| kept.certificate().map(|certificate| certificate.to_string()))
+        .collect();
     let (status, revoked) = match client.status {
         Status::Active => ("active", None),
         Status::Suspended => ("suspended", None),
@@ -201,6 +206,7 @@ fn shown(registered: &Registered, now: Timestamp) -> Value {
         "created": client.created.to_string(),
         "revoked": revoked,
         "secrets": secrets,
+        "certificates": certificates,
     })
 }
 

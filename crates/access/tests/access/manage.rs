@@ -126,6 +126,7 @@ async fn a_list_of_keys_shows_all_but_the_secrets() {
             "created": NOW.to_string(),
             "revoked": null,
             "secrets": [{"created": NOW.to_string(), "validUntil": null}],
+            "certificates": [],
         }])
     );
     assert!(!listed.to_string().contains(&made.secret));

@@ -245,6 +245,7 @@ mod tests {
 
     use super::*;
     use crate::budget::{Budget, Capacity};
+    use crate::caller::Way;
     use crate::callers::Callers;
 
     /// Long enough for a loaded machine; no test waits this long.
@@ -258,7 +259,7 @@ mod tests {
         deaf.write_all(requests.as_bytes()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
         let callers = Callers::new(PATIENCE);
-        let caller = callers.arrived([127, 0, 0, 1].into(), false);
+        let caller = callers.arrived([127, 0, 0, 1].into(), Way::BARE);
         let connections = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(connections, caller.holders(), 1).unwrap();
         let place = Place { _taken: taken, _registered: callers.register(&caller) };

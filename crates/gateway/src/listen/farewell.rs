@@ -87,6 +87,7 @@ mod tests {
     use super::super::wire::Wire;
     use super::*;
     use crate::budget::{Budget, Capacity, Taken};
+    use crate::caller::Way;
     use crate::callers::Callers;
 
     /// Long enough for a loaded machine; no test waits this long.
@@ -112,7 +113,7 @@ mod tests {
         client.write_all(request).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
         let callers = Callers::new(PATIENCE);
-        let caller = callers.arrived([127, 0, 0, 1].into(), false);
+        let caller = callers.arrived([127, 0, 0, 1].into(), Way::BARE);
         let budget = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(budget, caller.holders(), 1).unwrap();
         let place = Place { _taken: taken, _registered: callers.register(&caller) };

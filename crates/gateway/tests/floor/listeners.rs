@@ -26,7 +26,7 @@ fn renew(folder: &Folder) -> String {
 fn tls_of(folder: &Folder) -> Tls {
     let file = |name: &str| folder.path().join(name);
     let identity = Identity { names: vec![], certificate: file("a.pem"), key: file("a.key") };
-    Tls::new(vec![identity]).unwrap()
+    Tls::new(vec![identity], None).unwrap()
 }
 
 fn secure(server: &Server, path: &str) -> Url {

@@ -11,7 +11,7 @@ use http::{Method, StatusCode};
 use crate::support::{Server, client};
 
 /// The routes of an API whose answers name a version.
-fn api(base: &str, operations: usize, answer: &'static str) -> Vec<Route<ApiClient>> {
+pub fn api(base: &str, operations: usize, answer: &'static str) -> Vec<Route<ApiClient>> {
     let answer = handler(&answer, |answer: &'static str, _: Call| async move {
         Ok::<Response, Problem>(json_response(StatusCode::OK, answer))
     });

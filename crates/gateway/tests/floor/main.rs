@@ -2,8 +2,10 @@
 //! routes; over sockets, and on each store where the store matters.
 
 mod callers;
+mod certificates;
 mod listeners;
 mod live;
 mod part;
+mod sites;
 mod streams;
 mod support;

@@ -7,10 +7,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use homeroom_access::{ApiClient, Call};
+use homeroom_access::{Access, ApiClient, Call, Caller, Scope};
 use homeroom_http::{
     Body, BodyError, BodyLimits, Credential, Guard, Kind, Known, Params, Problem, Refusals,
-    Response, Route, Timestamp, empty_response, handler, json_response,
+    Response, Route, Served, Timestamp, empty_response, handler, json_response,
 };
 use http::{HeaderValue, Method, StatusCode};
 use http_body_util::BodyExt as _;
@@ -48,9 +48,15 @@ fn own(problem: Problem, correlation_id: &str) -> Response {
 }
 
 /// Returns the part's routes.
-pub fn routes(seen: &Arc<Seen>) -> Vec<Route<ApiClient>> {
-    const ANY: &[Credential] =
-        &[Credential::Basic, Credential::Bearer, Credential::ApiKey, Credential::Form];
+pub fn routes(seen: &Arc<Seen>, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
+    const ANY: &[Credential] = &[
+        Credential::Basic,
+        Credential::Bearer,
+        Credential::ApiKey,
+        Credential::Form,
+        Credential::Certificate,
+    ];
+    let certified = Guard::Key { scope: "data", by: &[Credential::Certificate] };
     let data = Guard::Token { scope: "data" };
     let slow = BodyLimits {
         bytes: SMALL_MAX,
@@ -72,12 +78,17 @@ pub fn routes(seen: &Arc<Seen>) -> Vec<Route<ApiClient>> {
             Method::POST,
             "/floor/whoami",
             Guard::Key { scope: "data", by: ANY },
-            handler(seen, whoami),
+            handler(access, whoami),
         )
         .or(Method::GET)
         .with_body(BodyLimits::of_bytes(SMALL_MAX)),
+        Route::new(Method::POST, "/floor/certified", certified, handler(access, whoami))
+            .with_body(BodyLimits::of_bytes(SMALL_MAX)),
         Route::new(Method::GET, "/floor/play/{launch}/{*rest}", Guard::Secret, handler(seen, rest))
-            .by_secret(launched),
+            .by_secret(launched)
+            .served(Served::Both),
+        Route::new(Method::GET, "/floor/page", Guard::Public, handler(seen, page))
+            .served(Served::Content),
     ];
     routes.into_iter().map(|route| route.refused_as(&OWN)).collect()
 }
@@ -181,9 +192,11 @@ async fn socket(_: Arc<Seen>, call: Call) -> Result<Response, Problem> {
     Ok(response)
 }
 
-async fn whoami(_: Arc<Seen>, mut call: Call) -> Result<Response, Problem> {
-    let key = call.client().key.clone();
+/// Names its caller, whom it recognizes again after the body has arrived, as parts do that write.
+async fn whoami(access: Arc<Access>, mut call: Call) -> Result<Response, Problem> {
+    let caller = Caller::of(&call, Scope::Data);
     let body = call.read_body().await?;
+    let key = caller.again(&access)?.client.key.clone();
     let body = json!({"key": key, "bytes": body.len()});
     Ok(json_response(StatusCode::OK, body.to_string()))
 }
@@ -196,6 +209,11 @@ async fn launched(params: Params, _: Timestamp) -> Result<Known<ApiClient>, Prob
         }
         _ => Err(Problem::of(Kind::NotFound)),
     }
+}
+
+/// A page of a course.
+async fn page(_: Arc<Seen>, call: Call) -> Result<Response, Problem> {
+    Ok(json_response(StatusCode::OK, json!(call.base_url).to_string()))
 }
 
 async fn rest(_: Arc<Seen>, call: Call) -> Result<Response, Problem> {

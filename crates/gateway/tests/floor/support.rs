@@ -7,12 +7,12 @@ use std::time::Duration;
 use homeroom_access::ApiClient;
 use homeroom_client::{Client, Request, Settings, Trust, Url, Versions, WholeAnswer};
 use homeroom_gateway::{FrontDoor, Limits, Listener, Metrics, RouteError, Times, Tls};
-use homeroom_http::Route;
+use homeroom_http::{Route, Site};
 use homeroom_testkit::{FULL_ACCESS, TestApp};
 use http::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::part::{self, Seen};
@@ -26,9 +26,11 @@ pub struct Server {
     pub door: Arc<FrontDoor>,
     pub seen: Arc<Seen>,
     pub address: SocketAddr,
+    /// The address of content.
+    pub content: SocketAddr,
     pub metrics: Arc<Metrics>,
-    stop: Option<oneshot::Sender<()>>,
-    serving: JoinHandle<()>,
+    stop: Option<watch::Sender<()>>,
+    serving: Vec<JoinHandle<()>>,
 }
 
 /// A key and its secret.
@@ -62,25 +64,33 @@ impl Server {
         let seen = Arc::new(Seen::default());
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let mut routes = homeroom_access::routes(&app.access);
-        routes.extend(part::routes(&seen));
+        routes.extend(part::routes(&seen, &app.access));
         let door = door(&app, routes, &metrics).unwrap();
         let door = Arc::new(set(door));
-        let mut listener = Listener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let bound = || Listener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let (mut listener, content) = (bound(), bound().of(Site::Content));
         if let Some(tls) = tls {
             listener = listener.with_tls(tls);
         }
-        let address = listener.address();
-        let (stop, stopped) = oneshot::channel();
+        let addresses = (listener.address(), content.address());
+        let (stop, stopped) = watch::channel(());
         let times = Times { header: LONG, drain: LONG };
-        let stopped = async { _ = stopped.await };
-        let serving = tokio::spawn(listener.serve(Arc::clone(&door), stopped, times));
-        Self { app, door, seen, address, metrics, stop: Some(stop), serving }
+        let serve = |listener: Listener| {
+            let mut stopped = stopped.clone();
+            let stopped = async move { _ = stopped.changed().await };
+            tokio::spawn(listener.serve(Arc::clone(&door), stopped, times))
+        };
+        let serving = vec![serve(listener), serve(content)];
+        let (address, content) = addresses;
+        Self { app, door, seen, address, content, metrics, stop: Some(stop), serving }
     }
 
     /// Stops it, and waits until nothing is under way.
     pub async fn stop(mut self) {
         drop(self.stop.take());
-        (&mut self.serving).await.unwrap();
+        for serving in &mut self.serving {
+            serving.await.unwrap();
+        }
     }
 
     /// Makes a key with every right.

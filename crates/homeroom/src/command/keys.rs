@@ -1,7 +1,12 @@
-//! `homeroom keys create | list | rotate | suspend | resume | revoke | explain`.
+//! `homeroom keys create | list | rotate | add-certificate | remove-certificate | suspend | resume |
+//! revoke | explain`.
+
+use std::path::Path;
 
 use clap::{Args, Subcommand};
 use homeroom_access::{Explain, Manage};
+use homeroom_gateway::fingerprint_of;
+use homeroom_http::Fingerprint;
 use serde_json::Value;
 
 use crate::config::ConfigArgs;
@@ -72,6 +77,24 @@ enum KeysCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Registers a certificate, which its client then shows instead of a secret
+    #[command(after_help = "Examples:
+  homeroom keys add-certificate 3f2a… client.pem
+  homeroom keys add-certificate 3f2a… 9F:86:D0:81:…")]
+    AddCertificate {
+        /// The key
+        key: String,
+        /// A PEM file, or the certificate's SHA-256 fingerprint
+        certificate: String,
+    },
+    /// Removes a certificate and all tokens that were issued for it at once
+    #[command(after_help = "Example:\n  homeroom keys remove-certificate 3f2a… client.pem")]
+    RemoveCertificate {
+        /// The key
+        key: String,
+        /// A PEM file, or the certificate's SHA-256 fingerprint
+        certificate: String,
+    },
     /// Suspends a key and all its tokens at once, until it is resumed
     #[command(after_help = "Example:\n  homeroom keys suspend 3f2a…")]
     Suspend {
@@ -141,6 +164,12 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
         KeysCommand::Rotate { key, old_secret_seconds, json } => {
             (Manage::RotateKey { key, old_secret_seconds }, json)
         }
+        KeysCommand::AddCertificate { key, certificate } => {
+            (Manage::SetCertificate { key, sha256: sha256(&certificate)?, remove: false }, false)
+        }
+        KeysCommand::RemoveCertificate { key, certificate } => {
+            (Manage::SetCertificate { key, sha256: sha256(&certificate)?, remove: true }, false)
+        }
         KeysCommand::Suspend { key } => (Manage::SuspendKey { key, resume: false }, false),
         KeysCommand::Resume { key } => (Manage::SuspendKey { key, resume: true }, false),
         KeysCommand::Revoke { key, old_secrets_only } => {
@@ -157,6 +186,15 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
         print_plainly(&answer, 0);
     }
     Ok(Exit::Done)
+}
+
+/// Returns the fingerprint of a certificate that is given as a PEM file or as its fingerprint.
+fn sha256(certificate: &str) -> Result<String, Failure> {
+    if let Some(fingerprint) = Fingerprint::read(certificate) {
+        return Ok(fingerprint.to_string());
+    }
+    let fingerprint = fingerprint_of(Path::new(certificate));
+    Ok(fingerprint.map_err(|error| Failure::Failed(error.to_string()))?.to_string())
 }
 
 /// Prints JSON as indented lines of `name: value`.

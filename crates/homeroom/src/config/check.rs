@@ -24,6 +24,10 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     if server.connections_max == 0 {
         return Some(("server.connections_max", "must be at least 1".into()));
     }
+    if server.client_authorities.is_some() && server.tls.is_empty() {
+        let right = "needs server.tls: clients show certificates within TLS only";
+        return Some(("server.client_authorities", right.into()));
+    }
     // The value is not shown, since it may be a URL with a password.
     if let Some(at) = server.cors_origins.iter().position(|origin| !Cors::is_origin(origin)) {
         let right = format!("item {} is not an origin, such as https://app.example.org", at + 1);
@@ -91,6 +95,14 @@ mod tests {
         ] {
             assert_eq!(wrong_level(directives), Some(wrong), "{directives}");
         }
+    }
+
+    #[test]
+    fn authorities_of_clients_need_tls() {
+        let mut config = Config::default();
+        config.server.client_authorities = Some("clients.pem".into());
+
+        assert_eq!(flaw(&config).map(|(name, _)| name), Some("server.client_authorities"));
     }
 
     #[test]

@@ -318,6 +318,7 @@ fn names() -> Vec<(String, Value)> {
     config.store.url_file = Some(PathBuf::new());
     config.log.requests_file = Some(PathBuf::new());
     config.server.client_rate = Some(1.0);
+    config.server.client_authorities = Some(PathBuf::new());
     config.server.tls =
         vec![TlsConfig { certificate: PathBuf::new(), key: PathBuf::new(), names: vec![] }];
     config.blobs.dir = Some(PathBuf::new());

@@ -57,6 +57,11 @@ pub struct ServerConfig {
     /// listens with TLS only. Changed files are read again within a second. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tls: Vec<TlsConfig>,
+    /// A PEM file with the certificates of authorities: clients may then show certificates that one of
+    /// them has signed, and get tokens by those that are registered with their keys. A changed file is
+    /// read again within a second. Needs `tls`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_authorities: Option<PathBuf>,
     /// Origins whose pages may call the API from a browser, such as `https://app.example.org`; `*`
     /// for all. Default: none.
     pub cors_origins: Vec<String>,
@@ -111,6 +116,7 @@ impl Default for ServerConfig {
             parts: vec![],
             connections_max: 16_384,
             tls: vec![],
+            client_authorities: None,
             cors_origins: vec![],
             client_rate: None,
             client_burst: 100,

@@ -1,6 +1,7 @@
 //! How the API listens, as the configuration says: TLS, parts, origins, limits, the log of requests.
 
 use homeroom_client::{BlockingClient, Request, Settings, Trust, Url};
+use homeroom_testkit::tls::Authority;
 use serde_json::Value;
 
 use crate::support::{PATIENCE, Place, Server};
@@ -27,6 +28,48 @@ fn the_api_listens_with_tls_when_it_has_a_certificate() {
     let links = body["urls"]["dataManagementApi"].as_str().unwrap();
     assert!(links.starts_with("https://localhost:"), "{links}");
     assert_eq!(server.stop().code, Some(0));
+}
+
+#[test]
+fn a_client_gets_a_token_by_a_certificate_that_is_registered_with_its_key() {
+    let place = Place::new();
+    let authority = Authority::new();
+    let (own, client) = (authority.certify("localhost"), authority.certify("client"));
+    for (name, text) in [
+        ("api.pem", &own.certificate),
+        ("api.key", &own.key),
+        ("clients.pem", &authority.pem),
+        ("client.pem", &client.certificate),
+    ] {
+        place.write(name, text);
+    }
+    let file = "[server]\nclient_authorities = 'clients.pem'\n\
+                [[server.tls]]\ncertificate = 'api.pem'\nkey = 'api.key'\n";
+    place.write("homeroom.toml", file);
+    let (key, _) = place.key("FullAccess");
+    let server = Server::start(&place);
+    let body = format!("grant_type=client_credentials&client_id={key}");
+    let request = format!(
+        "POST /oauth/token HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+         content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let ask = || authority.ask(server.api, Some(&client), &request).unwrap();
+    assert!(ask().starts_with("HTTP/1.1 401 "));
+
+    let added = place.done(&["keys", "add-certificate", &key, "client.pem"]);
+
+    let issued = ask();
+    assert!(issued.starts_with("HTTP/1.1 200 ") && issued.contains("access_token"), "{issued}");
+    let listed = place.json(&["keys", "list", "--json"]);
+    let certificates = listed["keys"][0]["certificates"].as_array().unwrap();
+    let [sha256] = &certificates[..] else { panic!("{listed}") };
+    assert!(added.contains(sha256.as_str().unwrap()), "{added}");
+    place.done(&["keys", "remove-certificate", &key, sha256.as_str().unwrap()]);
+    assert!(ask().starts_with("HTTP/1.1 401 "));
+    assert_eq!(server.stop().code, Some(0));
+    let unknown = place.run(&["keys", "add-certificate", &key, "none.pem"]);
+    assert!(unknown.code == Some(1) && unknown.stderr.contains("none.pem"), "{unknown:?}");
 }
 
 #[test]

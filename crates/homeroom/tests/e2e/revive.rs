@@ -82,6 +82,26 @@ fn keys_removed_since_the_backup_stay_removed_and_are_reported() {
 }
 
 #[test]
+fn a_certificate_that_was_removed_since_the_backup_stays_removed() {
+    let place = Place::new();
+    let (key, _) = place.key("FullAccess");
+    let [kept, removed] = ["ab", "cd"].map(|pair| pair.repeat(32));
+    for sha256 in [&kept, &removed] {
+        place.done(&["keys", "add-certificate", &key, sha256]);
+    }
+    let backup = place.path("backup.db").to_str().unwrap().to_owned();
+    place.done(&["backup", &backup]);
+    place.done(&["keys", "remove-certificate", &key, &removed]);
+
+    let report = place.json(&["restore", &backup, "--yes", "--json"]);
+
+    assert_eq!(names(&report, "secretsKept"), [key.as_str()]);
+    let listed = place.json(&["keys", "list", "--json"]);
+    assert_eq!(listed["keys"][0]["certificates"], json!([kept]));
+    assert_eq!(listed["keys"][0]["secrets"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn keys_as_in_the_backup_are_revived_and_reported_on_request() {
     let since = since_a_backup();
 
