@@ -64,7 +64,7 @@ pub use sqlite::{
 };
 pub use store::{
     Deletion, Deletions, Health, Look, Moment, Options, PostgresUrl, Restored, Restoring,
-    StandardName, Store, StoreLoad, StoreUrl, masked_text,
+    StandardName, Store, StoreLoad, StoreUrl, Submitted, masked_text,
 };
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
 pub use tie::{Reached, Start, Tie, TieState, Way};

@@ -11,6 +11,7 @@ mod read;
 mod related;
 mod restoring;
 mod standard;
+mod submitted;
 mod temporary;
 mod url;
 
@@ -23,5 +24,6 @@ pub use options::{Health, Options, Restored, StoreLoad};
 pub use related::{Deletion, Deletions};
 pub use restoring::{Look, Restoring};
 pub use standard::StandardName;
+pub use submitted::Submitted;
 pub(crate) use url::ESCAPED;
 pub use url::{PostgresUrl, StoreUrl};

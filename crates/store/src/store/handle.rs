@@ -16,6 +16,7 @@ use crate::sql::Sql;
 use crate::sqlite::{self, FileId, Sqlite};
 use crate::store::job::{Outcome, PlanJob};
 use crate::store::options::{Options, StoreLoad};
+use crate::store::submitted::Submitted;
 use crate::store::temporary::TemporaryFolder;
 use crate::store::url::StoreUrl;
 
@@ -185,6 +186,12 @@ impl Store {
     /// Runs many plans one after the other, independently: a refused plan does not affect the
     /// others. Outcomes are in the order of the plans.
     pub fn run_all_blocking<D: Decide>(&self, plans: Vec<Plan<D>>) -> Vec<Outcome<D>> {
+        self.submit(plans).wait()
+    }
+
+    /// Does the same without waiting for the outcomes, so that the next plans can be made
+    /// meanwhile. Waits for room in the writer's queue.
+    pub fn submit<D: Decide>(&self, plans: Vec<Plan<D>>) -> Submitted<D> {
         let count = plans.len();
         let (reply, answer) = std::sync::mpsc::sync_channel(1);
         let errand = Errand::default();
@@ -194,9 +201,7 @@ impl Store {
             Engine::Sqlite(sqlite) => sqlite.writer.push(Box::new(job)),
             Engine::Postgres(postgres) => postgres.push(Box::new(job)),
         };
-        pushed.and_then(|()| answer.recv().map_err(|_| StoreError::Closed)).unwrap_or_else(
-            |error| (0..count).map(|_| Err(Refused::Store(error.clone()))).collect(),
-        )
+        Submitted { count, answer: pushed.map(|()| answer) }
     }
 
     /// Returns why nothing can be written at the moment, if so.

@@ -20,16 +20,16 @@ impl Writer {
     /// Executes one write and records in `tally` how it changes the kept counts.
     pub(super) fn write(
         &mut self,
-        write: Write,
+        write: &mut Write,
         tally: &mut Vec<(Count, i64)>,
     ) -> Result<(), StoreError> {
         match write {
             Write::Create(new) => self.create(new, tally),
             Write::Replace { old, old_references, old_ties, new } => {
-                self.replace(old, &old_references, &old_ties, &new)
+                self.replace(*old, old_references, old_ties, new)
             }
-            Write::Delete { row, ties, tombstone } => self.delete(&row, &ties, &tombstone, tally),
-            Write::Part(sql) => self.execute(&sql),
+            Write::Delete { row, ties, tombstone } => self.delete(row, ties, tombstone, tally),
+            Write::Part(sql) => self.execute(sql),
             Write::Sql(sql) => {
                 // It may change anything.
                 self.targets.forget_all();
@@ -49,7 +49,7 @@ impl Writer {
 
     fn create(
         &mut self,
-        mut new: NewDocument,
+        new: &mut NewDocument,
         tally: &mut Vec<(Count, i64)>,
     ) -> Result<(), StoreError> {
         self.last_id += 1;
@@ -82,6 +82,10 @@ impl Writer {
         }
         for tie in &new.ties {
             self.tie(ADD_TIE, tie, id)?;
+        }
+        let target = (DocumentId(id), new.uuid, new.kind);
+        for key in std::iter::once(new.key).chain(new.alias) {
+            self.targets.found(key, target);
         }
         tally.push((Count::of_document(new.kind, id), 1));
         Ok(())
