@@ -1,6 +1,7 @@
 //! The store's public interface.
 
 mod copy;
+mod direct;
 mod handle;
 mod job;
 mod list_request;
@@ -15,6 +16,7 @@ mod submitted;
 mod temporary;
 mod url;
 
+pub use direct::DirectLoad;
 pub use handle::Store;
 pub(crate) use job::{Job, Step};
 pub(crate) use list_request::{ListRequest, ListRequests};

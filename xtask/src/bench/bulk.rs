@@ -22,7 +22,7 @@ pub const STUDENTS: usize = 3_500;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The ways to load that are measured beside each other: a name, and further arguments.
-const WAYS: &[(&str, &[&str])] = &[("load", &[])];
+const WAYS: &[(&str, &[&str])] = &[("load", &[]), ("load --direct", &["--direct"])];
 
 /// Measures each way in each round.
 pub fn run(options: &Options, table: &mut String) -> Done {

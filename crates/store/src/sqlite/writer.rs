@@ -31,6 +31,8 @@ use crate::sqlite::reach::{ChangedTies, Climbs};
 use crate::sqlite::shared::Shared;
 use crate::store::Job;
 
+pub(crate) use write::{ADD_ALIAS, ADD_DOCUMENT, ADD_TIE, REMOVE_TIE, REPLACE};
+
 /// Pause between two attempts to write to a disk that has failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -174,25 +176,33 @@ impl Writer {
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
-        let mut upsert = self.connection.prepare_cached(
-            "INSERT INTO tally (kind, block, n) VALUES (?1, ?2, ?3)
-             ON CONFLICT (kind, block) DO UPDATE SET n = n + excluded.n",
-        )?;
-        let mut gone = self.connection.prepare_cached(
-            "INSERT INTO gone (part, kind, n) VALUES (?1, ?2, ?3)
-             ON CONFLICT (part, kind) DO UPDATE SET n = n + excluded.n",
-        )?;
-        for (count, n) in self.tally.drain().filter(|(_, n)| *n != 0) {
-            match count {
-                Count::Documents(kind, block) => upsert.execute(params![kind, block, n])?,
-                Count::Tombstones(kind) => gone.execute(params![0, kind, n])?,
-                Count::PastTies(label) => gone.execute(params![1, label, n])?,
-            };
-        }
-        drop((upsert, gone));
+        write_counts(&self.connection, self.tally.drain())?;
         let begun = Instant::now();
         self.connection.execute_batch("COMMIT").map_err(of_commit)?;
         self.shared.commits.note(begun.elapsed());
         Ok(())
     }
+}
+
+/// Writes changes of the kept counts.
+pub(crate) fn write_counts(
+    connection: &Connection,
+    changes: impl Iterator<Item = (Count, i64)>,
+) -> Result<(), StoreError> {
+    let mut upsert = connection.prepare_cached(
+        "INSERT INTO tally (kind, block, n) VALUES (?1, ?2, ?3)
+         ON CONFLICT (kind, block) DO UPDATE SET n = n + excluded.n",
+    )?;
+    let mut gone = connection.prepare_cached(
+        "INSERT INTO gone (part, kind, n) VALUES (?1, ?2, ?3)
+         ON CONFLICT (part, kind) DO UPDATE SET n = n + excluded.n",
+    )?;
+    for (count, n) in changes.filter(|(_, n)| *n != 0) {
+        match count {
+            Count::Documents(kind, block) => upsert.execute(params![kind, block, n])?,
+            Count::Tombstones(kind) => gone.execute(params![0, kind, n])?,
+            Count::PastTies(label) => gone.execute(params![1, label, n])?,
+        };
+    }
+    Ok(())
 }

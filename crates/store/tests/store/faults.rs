@@ -98,10 +98,9 @@ fn a_write_that_fails_fails_only_its_own_plan() {
             same_alias,
             document(a, "z", vec![]),
         ];
-        let plans = documents.into_iter().map(|new| Plan {
-            ask: vec![],
-            decide: Neighbour::Create(Some(Box::new(new))),
-        });
+        let plans = documents
+            .into_iter()
+            .map(|new| Plan { ask: vec![], decide: Neighbour::Create(Some(Box::new(new))) });
 
         let submitted = store.submit(plans.collect());
         let outcomes = submitted.wait();

@@ -10,8 +10,15 @@ use crate::sql::Sql;
 use crate::sqlite::writer::Writer;
 use crate::tie::Tie;
 
-const ADD_TIE: &str = "INSERT INTO tie (label, item, holder, via) VALUES (?1, ?2, ?3, ?4)";
-const REMOVE_TIE: &str =
+pub(crate) const ADD_DOCUMENT: &str =
+    "INSERT INTO doc (id, uuid, kind, key, cv, modified, refs, body)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+pub(crate) const REPLACE: &str =
+    "UPDATE doc SET cv = ?2, modified = ?3, refs = ?4, body = ?5 WHERE id = ?1";
+pub(crate) const ADD_ALIAS: &str = "INSERT INTO alias (id, key) VALUES (?1, ?2)";
+pub(crate) const ADD_TIE: &str =
+    "INSERT INTO tie (label, item, holder, via) VALUES (?1, ?2, ?3, ?4)";
+pub(crate) const REMOVE_TIE: &str =
     "DELETE FROM tie WHERE label = ?1 AND item = ?2 AND holder = ?3 AND via = ?4";
 const ADD_PAST_TIE: &str =
     "INSERT INTO past_tie (label, item, holder, via) VALUES (?1, ?2, ?3, ?4)";
@@ -57,25 +64,18 @@ impl Writer {
         let id = self.last_id;
         new.references.name_itself(DocumentId(id));
         let packed = new.references.pack();
-        self.connection
-            .prepare_cached(
-                "INSERT INTO doc (id, uuid, kind, key, cv, modified, refs, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            )?
-            .execute(params![
-                id,
-                new.uuid.0,
-                new.kind.0,
-                new.key.0,
-                self.last_change_version,
-                new.modified,
-                packed,
-                new.body
-            ])?;
+        self.connection.prepare_cached(ADD_DOCUMENT)?.execute(params![
+            id,
+            new.uuid.0,
+            new.kind.0,
+            new.key.0,
+            self.last_change_version,
+            new.modified,
+            packed,
+            new.body
+        ])?;
         if let Some(alias) = new.alias {
-            self.connection
-                .prepare_cached("INSERT INTO alias (id, key) VALUES (?1, ?2)")?
-                .execute(params![id, alias.0])?;
+            self.connection.prepare_cached(ADD_ALIAS)?.execute(params![id, alias.0])?;
         }
         for target in References::targets(&packed) {
             self.edge(target, new.kind.0, id)?;
@@ -100,11 +100,13 @@ impl Writer {
     ) -> Result<(), StoreError> {
         self.last_change_version += 1;
         let packed = new.references.pack();
-        self.connection
-            .prepare_cached(
-                "UPDATE doc SET cv = ?2, modified = ?3, refs = ?4, body = ?5 WHERE id = ?1",
-            )?
-            .execute(params![old.0, self.last_change_version, new.modified, packed, new.body])?;
+        self.connection.prepare_cached(REPLACE)?.execute(params![
+            old.0,
+            self.last_change_version,
+            new.modified,
+            packed,
+            new.body
+        ])?;
         let before = References::targets(old_references);
         let after = References::targets(&packed);
         for gone in before.iter().filter(|target| after.binary_search(target).is_err()) {
