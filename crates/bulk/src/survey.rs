@@ -129,7 +129,7 @@ impl Survey {
                 _ => joined.push(run),
             }
         }
-        if joined.len() > RUNS_MAX / 2 {
+        if joined.len() > RUNS_MAX / 4 * 3 {
             let mut by_level: BTreeMap<u16, Run> = BTreeMap::new();
             for run in joined.drain(..) {
                 let end = run.end;

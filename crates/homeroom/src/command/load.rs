@@ -55,13 +55,8 @@ pub struct LoadArgs {
     /// them and load them again
     #[arg(long, value_name = "DIR")]
     rejects: Option<PathBuf>,
-    /// Checks everything and writes nothing to the store
-    #[arg(long)]
-    dry_run: bool,
-    /// Takes the fastest path into a store that is empty and that no server has open: indexes are
-    /// built at the end. The result is the same
-    #[arg(long, conflicts_with = "dry_run")]
-    direct: bool,
+    #[command(flatten)]
+    way: Way,
     /// Rejects records with what is ignored or guessed otherwise: members and elements that the model
     /// does not have, and dates such as 3/4/2026, which could begin with the month or the day
     #[arg(long)]
@@ -74,11 +69,23 @@ pub struct LoadArgs {
     json: bool,
 }
 
+/// How documents are written.
+#[derive(Debug, Args)]
+struct Way {
+    /// Checks everything and writes nothing to the store
+    #[arg(long)]
+    dry_run: bool,
+    /// Takes the fastest path into a store that is empty and that no server has open: indexes are
+    /// built at the end. The result is the same
+    #[arg(long, conflicts_with = "dry_run")]
+    direct: bool,
+}
+
 /// Runs the command in the server that has the store open, or else in this process.
 pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
     if control::is_served(&config) {
-        if args.direct {
+        if args.way.direct {
             return Err(Failure::Usage(
                 "a server has the store open, and a direct load needs a store that nothing else \
                  has open; load without --direct, or stop the server"
@@ -87,14 +94,14 @@ pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
         }
         return run_by(&args, |options, progress| load_there(&config, options, progress));
     }
-    if args.dry_run {
+    if args.way.dry_run {
         crate::app::refuse_absent(&config)?;
     }
     expect_paths(&args.paths)?;
     let runtime = super::serve::runtime()?;
     let app = runtime.block_on(App::open(&config))?;
     let exit = run_by(&args, |options, progress| {
-        if args.direct {
+        if args.way.direct {
             return load_directly(&config, &app, options, progress);
         }
         homeroom_bulk::load(&app.data.documents(), options, progress, &|| false)
@@ -219,7 +226,7 @@ fn run_by(
         paths: args.paths.clone(),
         results: args.results.clone().or(args.json.then_some(stdout)),
         rejects: args.rejects.clone(),
-        dry_run: args.dry_run,
+        dry_run: args.way.dry_run,
         strict: args.strict,
         select: args.select.clone(),
     };

@@ -43,7 +43,7 @@ impl Writer {
                 self.climbs.forget();
                 self.changed_ties.add_any();
                 self.access_version = None;
-                self.execute(&sql)
+                self.execute(sql)
             }
         }
     }
