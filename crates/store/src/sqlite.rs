@@ -21,6 +21,7 @@ mod reach;
 mod select;
 mod shared;
 mod snapshot;
+mod statements;
 mod value;
 mod views;
 mod writer;

@@ -16,6 +16,7 @@
 mod complete;
 mod edges;
 mod identities;
+mod journal;
 mod pace;
 mod tables;
 mod worker;
@@ -32,6 +33,7 @@ use crate::queue::Queue;
 use crate::sqlite::counters::{LAST_ID, newest_change_version};
 use crate::sqlite::{open, place};
 use crate::store::Options;
+use journal::set_journal;
 use pace::Pace;
 use worker::Worker;
 
@@ -124,27 +126,4 @@ fn refuse_filled(connection: &Connection, besides: &[KindId]) -> Result<(), Stor
         ));
     }
     Ok(())
-}
-
-/// Changes how the file is journalled.
-fn set_journal(connection: &Connection, mode: &str) -> Result<(), StoreError> {
-    let sql = format!("PRAGMA journal_mode = {mode}");
-    let now: String = connection.query_row(&sql, [], |row| row.get(0))?;
-    if now == mode {
-        return Ok(());
-    }
-    Err(StoreError::Unusable(format!(
-        "the store is being read by another process, so its journal cannot be changed to {mode}; \
-         try again when that has ended"
-    )))
-}
-
-/// Gives the file the journal that an open store has, and closes it.
-fn close(connection: Connection) -> Result<(), StoreError> {
-    if let Err(error) = connection.execute_batch("PRAGMA optimize") {
-        tracing::warn!(%error, "the statistics could not be renewed");
-    }
-    connection.pragma_update(None, "locking_mode", "normal")?;
-    set_journal(&connection, "wal")?;
-    connection.close().map_err(|(_, error)| error.into())
 }

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::counters::LAST_ID;
 use crate::error::StoreError;
@@ -29,9 +29,8 @@ use crate::sqlite::checkpoint::{self, Checkpointer};
 use crate::sqlite::error::of_commit;
 use crate::sqlite::reach::{ChangedTies, Climbs};
 use crate::sqlite::shared::Shared;
+use crate::sqlite::statements::write_counts;
 use crate::store::Job;
-
-pub(crate) use write::{ADD_ALIAS, ADD_DOCUMENT, ADD_TIE, REMOVE_TIE, REPLACE};
 
 /// Pause between two attempts to write to a disk that has failed.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -182,27 +181,4 @@ impl Writer {
         self.shared.commits.note(begun.elapsed());
         Ok(())
     }
-}
-
-/// Writes changes of the kept counts.
-pub(crate) fn write_counts(
-    connection: &Connection,
-    changes: impl Iterator<Item = (Count, i64)>,
-) -> Result<(), StoreError> {
-    let mut upsert = connection.prepare_cached(
-        "INSERT INTO tally (kind, block, n) VALUES (?1, ?2, ?3)
-         ON CONFLICT (kind, block) DO UPDATE SET n = n + excluded.n",
-    )?;
-    let mut gone = connection.prepare_cached(
-        "INSERT INTO gone (part, kind, n) VALUES (?1, ?2, ?3)
-         ON CONFLICT (part, kind) DO UPDATE SET n = n + excluded.n",
-    )?;
-    for (count, n) in changes.filter(|(_, n)| *n != 0) {
-        match count {
-            Count::Documents(kind, block) => upsert.execute(params![kind, block, n])?,
-            Count::Tombstones(kind) => gone.execute(params![0, kind, n])?,
-            Count::PastTies(label) => gone.execute(params![1, label, n])?,
-        };
-    }
-    Ok(())
 }

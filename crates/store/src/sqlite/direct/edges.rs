@@ -155,7 +155,8 @@ mod tests {
     fn edges_are_sorted_in_memory_and_on_disk() {
         let last = (1 << NUMBER_BITS) - 1;
         let mut expected: Vec<Edge> = (0..150_000_i64)
-            .map(|at| ((at * 7_919) % 101, (at % 3) as u16, at))
+            .zip((0..3).cycle())
+            .map(|(at, kind)| ((at * 7_919) % 101, kind, at))
             .chain([(last, u16::MAX, last)])
             .collect();
         for unsorted_max in [EDGES_MAX, 40_000, 150_001] {

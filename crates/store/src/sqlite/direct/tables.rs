@@ -12,8 +12,10 @@ use crate::plan::{ACCESS_VERSION, Answer, Ask, NewDocument, Write};
 use crate::row::{Count, References, Row};
 use crate::sqlite::lock::folder_of;
 use crate::sqlite::probe;
+use crate::sqlite::statements::{
+    ADD_ALIAS, ADD_DOCUMENT, ADD_TIE, REMOVE_TIE, REPLACE, write_counts,
+};
 use crate::sqlite::value::rows;
-use crate::sqlite::writer::{ADD_ALIAS, ADD_DOCUMENT, ADD_TIE, REMOVE_TIE, REPLACE, write_counts};
 use crate::store::{Job, Step};
 use crate::tie::Tie;
 
@@ -153,7 +155,7 @@ impl Tables {
             Write::Replace { old, old_ties, new, .. } => {
                 self.replace(connection, old, &old_ties, &new)
             }
-            Write::Delete { .. } | Write::Sql(_) => {
+            Write::Delete { .. } | Write::Part(_) | Write::Sql(_) => {
                 let message = "a direct load only creates and replaces documents";
                 Err(StoreError::Unusable(message.into()))
             }

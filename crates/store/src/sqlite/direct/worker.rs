@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rusqlite::Connection;
 
 use super::complete::complete_with;
+use super::journal::close;
 use super::pace::Pace;
 use super::tables::{Statements, Tables};
 use crate::error::StoreError;
@@ -103,7 +104,7 @@ impl Worker {
         let Self { connection, tables, failed, .. } = self;
         let edges = tables.into_edges().filter(|_| failed.is_none());
         complete_with(&connection, edges)?;
-        super::close(connection)?;
+        close(connection)?;
         failed.map_or(Ok(()), Err)
     }
 }

@@ -7,19 +7,10 @@ use crate::id::{DocumentId, NaturalKey};
 use crate::plan::{NewDocument, Tombstone, Write};
 use crate::row::{Count, References, Row};
 use crate::sql::Sql;
+use crate::sqlite::statements::{ADD_ALIAS, ADD_DOCUMENT, ADD_TIE, REMOVE_TIE, REPLACE};
 use crate::sqlite::writer::Writer;
 use crate::tie::Tie;
 
-pub(crate) const ADD_DOCUMENT: &str =
-    "INSERT INTO doc (id, uuid, kind, key, cv, modified, refs, body)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-pub(crate) const REPLACE: &str =
-    "UPDATE doc SET cv = ?2, modified = ?3, refs = ?4, body = ?5 WHERE id = ?1";
-pub(crate) const ADD_ALIAS: &str = "INSERT INTO alias (id, key) VALUES (?1, ?2)";
-pub(crate) const ADD_TIE: &str =
-    "INSERT INTO tie (label, item, holder, via) VALUES (?1, ?2, ?3, ?4)";
-pub(crate) const REMOVE_TIE: &str =
-    "DELETE FROM tie WHERE label = ?1 AND item = ?2 AND holder = ?3 AND via = ?4";
 const ADD_PAST_TIE: &str =
     "INSERT INTO past_tie (label, item, holder, via) VALUES (?1, ?2, ?3, ?4)";
 
