@@ -125,7 +125,7 @@ impl Tables {
             Ask::AccessVersion => {
                 Answer::AccessVersion(connection.query_row(ACCESS_VERSION, [], |row| row.get(0))?)
             }
-            Ask::Sql(sql) => Answer::Rows(rows(connection, sql)?),
+            Ask::Part(sql) | Ask::Sql(sql) => Answer::Rows(rows(connection, sql)?),
             Ask::Referrers(_) | Ask::Reach(..) | Ask::Test(..) => {
                 let message = "edges cannot be followed during a direct load";
                 return Err(StoreError::Unusable(message.into()));
