@@ -6,12 +6,13 @@
 //! see a part, `--pages` compares page sizes, and `--lab` measures what load generators cost and
 //! whether they agree (with `k6` and `oha` if they are on the path). `--planted` (with `--noisy`)
 //! searches for a known capacity. `--published` runs the stages of the published transactional test
-//! and a search for the three levels. `--sync-delay MS` makes every sync of the server slower, and
+//! and a search for the three levels. `--bulk` measures loads. `--sync-delay MS` makes every sync of the server slower, and
 //! `--postgres` runs the small one on a PostgreSQL server of its own. `--against FILE` measures
 //! another release binary beside this one in the small rounds, each work on both before the next,
 //! and prints the rounds' ratios. Needs `nginx` (Debian package `nginx-light`).
 
 mod agreement;
+mod bulk;
 mod echo;
 mod figures;
 mod files;
@@ -60,6 +61,7 @@ pub fn run(arguments: &[String]) -> Done {
         rounds: number("--rounds", 5)?,
         seconds: u32::try_from(number("--seconds", 4)?).map_err(|e| e.to_string())?,
         documents: number("--documents", 1_000_000)?,
+        students: number("--students", bulk::STUDENTS)?,
         folder: PathBuf::from("target/bench"),
         against: against(arguments)?,
         environment: slower_sync(number("--sync-delay", 0)?)?,
@@ -129,6 +131,7 @@ fn mode(argument: &str) -> Option<Mode> {
         "--planted" => |options, _, table| planted::run(options, table),
         "--published" => |options, district, _| published::run(options, district),
         "--rights" => rights::run,
+        "--bulk" => |options, _, table| bulk::run(options, table),
         _ => return None,
     })
 }

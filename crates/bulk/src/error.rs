@@ -68,6 +68,12 @@ pub enum LoadError {
     /// The load was told to stop.
     #[error("the load was stopped; the documents loaded so far stay, and the load can be repeated")]
     Stopped,
+    /// The store, or what is to be loaded, does not suit a direct load.
+    #[error("{0}")]
+    NotDirect(String),
+    /// A thread that reads files could not be started.
+    #[error("a thread that reads the files could not be started: {0}")]
+    Thread(String),
     /// A dry run would have to remember more identities than this limit.
     #[error("a dry run remembers at most {0} documents; load without it, or in parts")]
     TooLargeForDryRun(usize),

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use homeroom_document::Documents;
 use homeroom_document::json::Json;
 use homeroom_document::validate::validate;
 use homeroom_model::{ResourceId, Target};
@@ -13,13 +12,14 @@ use crate::fault::Absent;
 use crate::identity;
 use crate::record::Record;
 use crate::reject::Missing;
+use crate::target::Target as WriteTarget;
 
 /// Most absent documents that are listed for one record.
 const ABSENT_MAX: usize = 100;
 
 /// The documents that exist at this point of a load.
 pub(crate) struct Existing<'a> {
-    api: &'a Documents,
+    target: WriteTarget<'a>,
     /// Resources that have records in the input.
     input: HashSet<ResourceId>,
     /// In a dry run: what would have been stored.
@@ -30,11 +30,11 @@ impl<'a> Existing<'a> {
     /// Starts with what exists before a load; in a dry run, `rehearsal` adds what would have been
     /// stored.
     pub(crate) fn new(
-        api: &'a Documents,
+        target: WriteTarget<'a>,
         input: HashSet<ResourceId>,
         rehearsal: Option<Rehearsal>,
     ) -> Self {
-        Self { api, input, rehearsal }
+        Self { target, input, rehearsal }
     }
 
     /// Whether a document with this identity exists.
@@ -44,7 +44,7 @@ impl<'a> Existing<'a> {
     /// Returns an error of the store.
     fn has(&self, key: NaturalKey) -> Result<bool, LoadError> {
         let is_rehearsed = self.rehearsal.as_ref().is_some_and(|rehearsal| rehearsal.has(key));
-        Ok(is_rehearsed || self.api.store.target_blocking(key)?.is_some())
+        Ok(is_rehearsed || self.target.has(key)?)
     }
 
     /// Lists the documents that a record refers to and that do not exist, each once, up to a limit.
@@ -53,7 +53,7 @@ impl<'a> Existing<'a> {
     ///
     /// Returns an error of the store.
     pub(crate) fn absent(&self, record: &Record<'_>) -> Result<Vec<Absent>, LoadError> {
-        let catalog = &self.api.catalog;
+        let catalog = self.target.catalog;
         let Some(id) = record.resource else { return Ok(vec![]) };
         let resource = catalog.model.resource(id);
         let Ok(document) = validate(catalog, resource, &record.json) else { return Ok(vec![]) };
@@ -117,7 +117,7 @@ impl<'a> Existing<'a> {
         match target {
             Target::Resource(id) => self.input.contains(&id),
             Target::Abstract(id) => {
-                let mut subclasses = self.api.catalog.model.base(id).subclasses.iter();
+                let mut subclasses = self.target.catalog.model.base(id).subclasses.iter();
                 subclasses.any(|id| self.input.contains(id))
             }
         }

@@ -47,6 +47,8 @@ pub(crate) enum Fault<'f> {
     Unknown(&'f str),
     /// It is a file that cannot be read.
     File(&'f Malformed),
+    /// It is a part of a file that is no record.
+    Stray(&'f Malformed),
 }
 
 /// The texts for a fault.
@@ -98,7 +100,7 @@ impl Fault<'_> {
             }
             Self::Absent(_) => Code::Unresolved,
             Self::Refused(refusal) => refusal.code(),
-            Self::Unknown(_) | Self::File(_) => Code::Unreadable,
+            Self::Unknown(_) | Self::File(_) | Self::Stray(_) => Code::Unreadable,
         }
     }
 
@@ -169,6 +171,13 @@ impl Fault<'_> {
                 );
                 let what = format!("{name}: {}.", malformed.message);
                 words(message, "Mend the file and load it again.", name.to_owned(), what)
+            }
+            Self::Stray(malformed) => {
+                let Malformed { line, column, message } = malformed;
+                let said = format!("Among the records, {message} (line {line}, column {column}).");
+                let what = format!("{name}: {message}.");
+                let hint = "Mend the file there and load it again; its records were loaded.";
+                words(said, hint, what.clone(), what)
             }
         }
     }

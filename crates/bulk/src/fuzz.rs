@@ -7,6 +7,7 @@ use homeroom_document::Documents;
 use homeroom_document::validate::examine;
 
 use crate::levels::Levels;
+use crate::target::Target;
 use crate::xml::{Lookups, ReadError, Shapes, XmlFile, survey};
 
 /// The values needed to read a file, created once.
@@ -41,14 +42,14 @@ impl XmlReader {
     pub fn read(&self, path: &Path) -> Result<u64, String> {
         let (catalog, shapes) = (&self.target.catalog, &self.shapes);
         let model = &catalog.model;
-        let lookups = Lookups::new(self.target, shapes);
+        let lookups = Lookups::new(Target::store(self.target), shapes);
         let opened = File::open(path).map_err(|error| error.to_string())?;
         let survey = survey(&opened, 0, shapes, &self.levels).map_err(|error| error.message)?;
-        let file = XmlFile::new(model, shapes, &lookups, path, 0, &survey.ids);
+        let file = XmlFile::new(model, shapes, path, 0, &survey);
         let mut places = vec![];
-        for run in survey.runs {
+        for run in survey.runs.iter().copied() {
             let is_wanted = |id| self.levels.of(id) == run.level;
-            let read = file.each(run, &is_wanted, &mut |record| {
+            let read = file.each(run, &is_wanted, Some(&lookups), &mut |record| {
                 if let Some(resource) = record.resource {
                     _ = examine(catalog, model.resource(resource), &record.json);
                 }
@@ -57,14 +58,14 @@ impl XmlReader {
             });
             match read {
                 Ok(()) => {}
-                // A file that passes the survey may still be malformed.
                 Err(ReadError::Malformed(malformed)) => return Err(malformed.message),
                 Err(ReadError::Load(error)) => panic!("{error}"),
             }
         }
         for (at, json) in &places {
-            let again = file.at(*at).expect("a record that was read can be read again");
-            assert_eq!(format!("{:?}", again.json), *json, "the same record");
+            let again = file.at(*at, &lookups, |again| format!("{:?}", again.json));
+            let again = again.expect("a record that was read can be read again");
+            assert_eq!(again, *json, "the same record");
         }
         Ok(places.len() as u64)
     }

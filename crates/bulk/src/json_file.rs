@@ -93,12 +93,8 @@ impl JsonFile<'_> {
     fn record<'i>(&self, start: Spot, items: &'i Items<BufReader<File>>) -> Record<'i> {
         let (offset, line) = (start.offset, start.line);
         let at = At { file: self.index, offset, bytes: items.spot.offset - offset, line };
-        let record = |resource, json, flaw: Option<Flaw>| Record {
-            at,
-            resource,
-            json,
-            flaws: flaw.into_iter().collect(),
-            strays: vec![],
+        let record = |resource, json, flaw: Option<Flaw>| {
+            Record::new(at, resource, json, flaw.into_iter().collect(), vec![])
         };
         if items.is_too_large {
             let flaw = Flaw {

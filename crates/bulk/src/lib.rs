@@ -31,6 +31,7 @@
 //! ```
 
 mod causes;
+mod checked;
 mod error;
 mod existing;
 mod fault;
@@ -44,6 +45,7 @@ mod json_items;
 mod levels;
 mod load;
 mod place;
+mod reading;
 mod record;
 mod reject;
 mod reject_files;
@@ -51,11 +53,13 @@ mod report;
 mod source;
 mod sources;
 mod survey;
+mod target;
 mod waiting;
+mod writing;
 mod xml;
 
 pub use error::LoadError;
-pub use load::{LoadOptions, Phase, Progress, load, load_documents};
+pub use load::{LoadOptions, Phase, Progress, load, load_direct, load_documents};
 pub use reject::{Cause, Missing, Reject, RejectedAt, Summary, Warning};
 pub use source::STDIN_BYTES_MAX;
 

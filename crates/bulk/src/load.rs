@@ -5,17 +5,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use homeroom_document::Documents;
+use homeroom_document::{Catalog, Documents};
+use homeroom_model::ResourceId;
+use homeroom_store::{DIRECT_DOCUMENTS_MAX, DirectLoad, KindId, Options, StoreError};
 use serde::{Deserialize, Serialize};
 
+use crate::checked::check;
 use crate::error::LoadError;
-use crate::intake::{Intake, given_record};
+use crate::intake::{Intake, Origin, given_record};
 use crate::levels::{Levels, resource_named};
 use crate::place::At;
+use crate::reading::{Read, read_all, survey_all};
 use crate::reject::Summary;
 use crate::report::Report;
 use crate::source;
 use crate::sources::Sources;
+use crate::survey::Survey;
+use crate::target::Target;
 use crate::xml::{Lookups, ReadError, Shapes};
 
 /// What to load, and what to write about the load.
@@ -65,10 +71,16 @@ pub enum Phase {
     Surveying,
     /// Writing records to the store.
     Loading,
+    /// All records are read; what is left is done to the store.
+    Completing,
 }
 
 /// Number of documents read between two reports of progress.
 const PROGRESS_DOCUMENTS: u64 = 250;
+/// Number of commits of a direct load.
+const COMMITS: u64 = 200;
+/// Fewest documents between two commits of a direct load.
+const COMMIT_DOCUMENTS_MIN: u64 = 2_000;
 
 /// Loads files into the store. All files are surveyed first; then their records are loaded in
 /// dependency order, across files.
@@ -87,18 +99,74 @@ pub fn load(
     progress: &mut dyn FnMut(&Progress),
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Summary, LoadError> {
+    let mut ending = Ending { begin: &mut |_| Ok(Target::store(target)), finish: &|| Ok(()) };
+    run(&target.catalog, &mut ending, options, progress, is_stopped)
+}
+
+/// Loads files into an empty store in a file that no process has open, on the fastest path. The
+/// result is the same as that of [`load`], and is on disk when this returns.
+///
+/// The store must have been opened once with the catalog's model, and closed. Documents of the
+/// resources `seeded` do not count, because a new store has them.
+///
+/// # Errors
+///
+/// [`LoadError::NotDirect`] when the store or the load is not suited; otherwise as [`load`].
+pub fn load_direct(
+    catalog: &Arc<Catalog>,
+    (store, seeded): (&Options, &[ResourceId]),
+    options: &LoadOptions,
+    progress: &mut dyn FnMut(&Progress),
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Summary, LoadError> {
+    let seeded: Vec<KindId> = seeded.iter().map(|id| catalog.kind(*id)).collect();
+    let direct = DirectLoad::begin(store, &seeded).map_err(|error| match error {
+        StoreError::Unusable(_) | StoreError::InUse(_) => LoadError::NotDirect(error.to_string()),
+        error => error.into(),
+    })?;
+    let mut begin = |documents: u64| {
+        if documents > DIRECT_DOCUMENTS_MAX {
+            return Err(LoadError::NotDirect(format!(
+                "a direct load takes at most {DIRECT_DOCUMENTS_MAX} documents, and these are \
+                 {documents}; load a part of the files directly, then the others without --direct"
+            )));
+        }
+        direct.commit_after((documents / COMMITS).max(COMMIT_DOCUMENTS_MIN));
+        Ok(Target::direct(catalog, &direct))
+    };
+    let mut ending = Ending { begin: &mut begin, finish: &|| Ok(direct.finish()?) };
+    let loaded = run(catalog, &mut ending, options, progress, is_stopped);
+    // What was loaded is completed, whether or not the load went to its end.
+    let finished = direct.finish();
+    let summary = loaded?;
+    finished?;
+    Ok(summary)
+}
+
+/// How writing begins, once the number of documents is known, and how it ends.
+struct Ending<'t> {
+    begin: &'t mut dyn FnMut(u64) -> Result<Target<'t>, LoadError>,
+    finish: &'t dyn Fn() -> Result<(), LoadError>,
+}
+
+fn run<'t>(
+    catalog: &'t Arc<Catalog>,
+    ending: &mut Ending<'t>,
+    options: &LoadOptions,
+    progress: &mut dyn FnMut(&Progress),
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Summary, LoadError> {
     let began = Instant::now();
-    let model = Arc::clone(&target.catalog.model);
+    let model = Arc::clone(&catalog.model);
     let levels = Levels::of_model(&model, &options.select)?;
     let shapes = Shapes::of(&model);
-    let lookups = Lookups::new(target, &shapes);
     let files = source::find(&model, &options.paths)?;
     if let Some(results) = &options.results {
         source::refuse_as_output(&files, results)?;
     }
     let names = files.iter().map(|file| file.name.clone()).collect();
     let report = Report::new(names, options.results.as_deref(), options.rejects.as_deref())?;
-    let mut sources = Sources::new(&model, &shapes, &lookups, &levels, files);
+    let mut sources = Sources::new(&model, &shapes, &levels, files);
     let mut now = Progress {
         phase: Phase::Surveying,
         files: sources.files.len() as u64,
@@ -110,47 +178,49 @@ pub fn load(
         seconds: 0.0,
     };
 
-    let report = survey(&mut sources, report, is_stopped, |sources, at, report| {
+    let report = survey(&mut sources, report, is_stopped, |survey, report| {
         now.files_surveyed += 1;
-        now.documents_in_all += sources.surveys[at].counts.values().sum::<u64>();
+        now.documents_in_all += survey.counts.values().sum::<u64>();
         now.rejected = report.counts.rejected;
         now.seconds = began.elapsed().as_secs_f64();
         progress(&now);
     })?;
 
     now.phase = Phase::Loading;
-    let mut intake = Intake::new(target, Some(&sources), report, options.dry_run, is_stopped)?;
-    intake.is_strict = options.strict;
-    let mut tell = |intake: &Intake<'_>| {
+    let target = (ending.begin)(now.documents_in_all)?;
+    let lookups = Lookups::new(target, &shapes);
+    let origin = Origin { sources: &sources, lookups: &lookups, is_strict: options.strict };
+    let mut intake = Intake::new(target, Some(origin), report, options.dry_run, is_stopped)?;
+    let mut tell = |intake: &Intake<'_>, phase| {
+        now.phase = phase;
         now.documents = intake.report.counts.documents;
         now.rejected = intake.report.counts.rejected;
         now.waiting = intake.waiting();
         now.seconds = began.elapsed().as_secs_f64();
         progress(&now);
     };
-    for level in sources.levels() {
-        lookups.forget();
-        for file in (0u32..).take(sources.files.len()) {
-            let read = sources.each(file, level, &mut |record| {
-                intake.take(&record, None)?;
-                if intake.report.counts.documents.is_multiple_of(PROGRESS_DOCUMENTS) {
-                    tell(&intake);
-                }
-                Ok(())
-            });
-            match read {
-                Ok(()) => {}
-                Err(ReadError::Load(error)) => return Err(error),
-                Err(ReadError::Malformed(malformed)) => {
-                    intake.report.reject_file(file, &malformed)?;
+    read_all(&sources, catalog, options.strict, &mut |read| {
+        match read {
+            Read::Records(records) => {
+                for record in records {
+                    intake.take(record, None)?;
+                    if intake.report.counts.documents.is_multiple_of(PROGRESS_DOCUMENTS) {
+                        tell(&intake, Phase::Loading);
+                    }
                 }
             }
+            Read::Changed(file, malformed) => intake.report.reject_file(file, &malformed)?,
+            Read::EndOfLevel => {
+                intake.settle()?;
+                lookups.forget();
+                tell(&intake, Phase::Loading);
+            }
         }
-        intake.settle()?;
-        tell(&intake);
-    }
+        Ok(())
+    })?;
     intake.give_up()?;
-    tell(&intake);
+    tell(&intake, Phase::Completing);
+    (ending.finish)()?;
     let seconds = began.elapsed().as_secs_f64();
     intake.report.finish(seconds, |resource| model.resource(resource).name.clone())
 }
@@ -169,7 +239,7 @@ pub fn load_documents<N: AsRef<str>>(
     let began = Instant::now();
     let model = Arc::clone(&target.catalog.model);
     let report = Report::new(vec!["documents".into()], None, None)?;
-    let mut intake = Intake::new(target, None, report, false, &|| false)?;
+    let mut intake = Intake::new(Target::store(target), None, report, false, &|| false)?;
     let mut known: Option<(String, homeroom_model::ResourceId)> = None;
     for (at, (name, text)) in documents.into_iter().enumerate() {
         let name = name.as_ref();
@@ -183,44 +253,63 @@ pub fn load_documents<N: AsRef<str>>(
             }
         };
         let at = At { file: 0, offset: at as u64, bytes: text.len() as u64, line: at as u64 + 1 };
-        // The text is kept in case of a refusal; the record borrows a separate copy.
-        let kept = text.clone();
-        intake.take(&given_record(at, resource, &text), Some(kept))?;
+        let record = check(&target.catalog, given_record(at, resource, &text), false);
+        intake.take(record, Some(text))?;
     }
     intake.give_up()?;
     let seconds = began.elapsed().as_secs_f64();
     intake.report.finish(seconds, |resource| model.resource(resource).name.clone())
 }
 
+/// Surveys all files, several at the same time, and reports what is found in their order.
 fn survey(
     sources: &mut Sources<'_>,
     mut report: Report,
     is_stopped: &dyn Fn() -> bool,
-    mut surveyed: impl FnMut(&Sources<'_>, usize, &Report),
+    mut surveyed: impl FnMut(&Survey, &Report),
 ) -> Result<Report, LoadError> {
     report.counts.files = sources.files.len() as u64;
-    for index in (0u32..).take(sources.files.len()) {
+    let mut surveys = Vec::with_capacity(sources.files.len());
+    survey_all(sources, &mut |index, survey| {
         if is_stopped() {
             return Err(LoadError::Stopped);
         }
-        let at = usize::try_from(index).unwrap_or(usize::MAX);
-        if let Err(malformed) = sources.survey(index) {
-            report.reject_file(index, &malformed)?;
-        }
-        let survey = &sources.surveys[at];
+        let survey = match survey {
+            Ok(survey) => survey,
+            Err(malformed) => {
+                report.reject_file(index, &malformed)?;
+                Survey::default()
+            }
+        };
         report.counts.passed_over += survey.passed_over;
+        for stray in &survey.strays {
+            report.reject_stray(index, stray)?;
+        }
         for (element, unknown) in &survey.unknown {
             report.reject_unknown(element, unknown.count, unknown.first)?;
         }
-        if report.copies() && !survey.unknown.is_empty() {
-            let copied = sources.each_unknown(index, &mut |at| report.copy(sources, at));
-            match copied {
-                Ok(()) => {}
-                Err(ReadError::Load(error)) => return Err(error),
-                Err(ReadError::Malformed(malformed)) => report.reject_file(index, &malformed)?,
-            }
-        }
-        surveyed(sources, at, &report);
+        surveyed(&survey, &report);
+        surveys.push(survey);
+        Ok(())
+    })?;
+    sources.surveys = surveys;
+    if report.copies() {
+        copy_unknown(sources, &mut report)?;
     }
     Ok(report)
+}
+
+/// Copies the elements that the model does not have to the folder of rejects.
+fn copy_unknown(sources: &Sources<'_>, report: &mut Report) -> Result<(), LoadError> {
+    for (index, survey) in (0u32..).zip(&sources.surveys) {
+        if survey.unknown.is_empty() {
+            continue;
+        }
+        match sources.each_unknown(index, &mut |at| report.copy(sources, at)) {
+            Ok(()) => {}
+            Err(ReadError::Load(error)) => return Err(error),
+            Err(ReadError::Malformed(malformed)) => report.reject_file(index, &malformed)?,
+        }
+    }
+    Ok(())
 }

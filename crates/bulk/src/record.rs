@@ -5,6 +5,7 @@ use homeroom_model::ResourceId;
 
 use crate::flaw::Flaw;
 use crate::place::At;
+use crate::xml::Question;
 
 /// A record that has been read.
 #[derive(Debug)]
@@ -19,4 +20,24 @@ pub(crate) struct Record<'j> {
     pub flaws: Vec<Flaw>,
     /// Paths of elements or members that the model does not have.
     pub strays: Vec<String>,
+    /// Lookups that only the store can answer. If there are any, it has to be read again.
+    pub lookups: Vec<Question>,
+}
+
+impl<'j> Record<'j> {
+    /// Makes a record.
+    pub(crate) fn new(
+        at: At,
+        resource: Option<ResourceId>,
+        json: Json<'j>,
+        flaws: Vec<Flaw>,
+        strays: Vec<String>,
+    ) -> Self {
+        Self { at, resource, json, flaws, strays, lookups: vec![] }
+    }
+
+    /// Makes a record of which nothing can be read.
+    pub(crate) fn flawed(at: At, resource: Option<ResourceId>, flaw: Flaw) -> Self {
+        Self::new(at, resource, Json::Null, vec![flaw], vec![])
+    }
 }

@@ -86,7 +86,7 @@ impl RejectFiles {
     ) -> Result<(), LoadError> {
         let added = self.begin(source, survey, at.file).and_then(|()| {
             if source.format == Format::Xml {
-                self.copy_element(source, survey, at.file, at.offset, CHAIN_MAX)
+                self.copy_element(source, survey, at, CHAIN_MAX)
             } else {
                 let mut from = File::open(&source.path)?;
                 self.copy(&mut from, at.file, at.offset, at.bytes)
@@ -183,26 +183,33 @@ impl RejectFiles {
         Ok((out, about))
     }
 
-    /// Copies an element, preceded by the elements that its `ref`s name.
+    /// Copies an element, preceded by the elements that its `ref`s name. Those have no length yet.
     fn copy_element(
         &mut self,
         source: &SourceFile,
         survey: &Survey,
-        file: u32,
-        offset: u64,
+        at: At,
         chain: usize,
     ) -> io::Result<()> {
+        let At { file, offset, .. } = at;
         let mut from = File::open(&source.path)?;
         from.seek(SeekFrom::Start(offset))?;
         let uses_ids = !survey.ids.is_empty();
         if uses_ids && !self.writer(file)?.1.written.insert(offset) {
             return Ok(());
         }
-        let found = references(BufReader::new(&from), Spot::on_line(offset, 1), &survey.ids);
-        let Ok((bytes, references)) = found else { return Err(io::ErrorKind::InvalidData.into()) };
+        let is_known = at.bytes > 0;
+        let part = (&from).take(if is_known { at.bytes } else { u64::MAX });
+        let found = references(BufReader::new(part), Spot::on_line(offset, 1), &survey.ids);
+        let (bytes, references) = match found {
+            Ok((bytes, references)) => (if is_known { at.bytes } else { bytes }, references),
+            // A record that is not well formed is copied alone.
+            Err(_) if is_known => (at.bytes, vec![]),
+            Err(_) => return Err(io::ErrorKind::InvalidData.into()),
+        };
         if let Some(chain) = chain.checked_sub(1) {
-            for reference in references {
-                self.copy_element(source, survey, file, reference, chain)?;
+            for offset in references {
+                self.copy_element(source, survey, At { offset, bytes: 0, ..at }, chain)?;
             }
         }
         self.copy(&mut from, file, offset, bytes)

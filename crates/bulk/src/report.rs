@@ -169,8 +169,25 @@ impl Report {
     ///
     /// [`LoadError::Output`].
     pub(crate) fn reject_file(&mut self, file: u32, fault: &Malformed) -> Result<(), LoadError> {
+        self.reject_part(file, &Fault::File(fault), fault)
+    }
+
+    /// Rejects a part of a file that is no record; the records of the file are loaded.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn reject_stray(&mut self, file: u32, fault: &Malformed) -> Result<(), LoadError> {
+        self.reject_part(file, &Fault::Stray(fault), fault)
+    }
+
+    fn reject_part(
+        &mut self,
+        file: u32,
+        about: &Fault<'_>,
+        fault: &Malformed,
+    ) -> Result<(), LoadError> {
         let name = self.name(file).to_owned();
-        let about = Fault::File(fault);
         let words = about.words(&name);
         let cause = self.causes.of(words.reason((&name, fault.line)));
         self.causes.count(cause, 1);

@@ -1,6 +1,6 @@
 //! All surveyed files of a load: reads records by level, or one record again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 
 use homeroom_model::{Model, ResourceId};
@@ -19,7 +19,6 @@ use crate::xml::{self, Lookups, ReadError, Shapes, XmlFile};
 pub(crate) struct Sources<'a> {
     model: &'a Model,
     shapes: &'a Shapes<'a>,
-    lookups: &'a Lookups<'a>,
     levels: &'a Levels,
     /// The files.
     pub files: Vec<SourceFile>,
@@ -32,12 +31,11 @@ impl<'a> Sources<'a> {
     pub(crate) fn new(
         model: &'a Model,
         shapes: &'a Shapes<'a>,
-        lookups: &'a Lookups<'a>,
         levels: &'a Levels,
         files: Vec<SourceFile>,
     ) -> Self {
         let surveys = files.iter().map(|_| Survey::default()).collect();
-        Self { model, shapes, lookups, levels, files, surveys }
+        Self { model, shapes, levels, files, surveys }
     }
 
     /// Surveys a file.
@@ -45,30 +43,32 @@ impl<'a> Sources<'a> {
     /// # Errors
     ///
     /// [`Malformed`] when the file cannot be read; then nothing of it is loaded.
-    pub(crate) fn survey(&mut self, index: u32) -> Result<(), Malformed> {
+    pub(crate) fn survey(&self, index: u32) -> Result<Survey, Malformed> {
         let at = usize::try_from(index).unwrap_or(usize::MAX);
         let file = &self.files[at];
         let malformed = |message: String| Malformed { line: 1, column: 1, message };
-        self.surveys[at] = match &file.format {
+        match &file.format {
             Format::Xml => {
                 let opened = File::open(&file.path)
                     .map_err(|error| malformed(format!("the file cannot be read: {error}")))?;
-                xml::survey(&opened, index, self.shapes, self.levels)?
+                xml::survey(&opened, index, self.shapes, self.levels)
             }
-            Format::Json(..) => self.json_file(at, index).survey(self.levels)?,
-            Format::Empty => Survey::default(),
-            Format::Unreadable(problem) => return Err(malformed(problem.clone())),
-        };
-        Ok(())
+            Format::Json(..) => self.json_file(at, index).survey(self.levels),
+            Format::Empty => Ok(Survey::default()),
+            Format::Unreadable(problem) => Err(malformed(problem.clone())),
+        }
     }
 
-    /// Returns the levels that have records, in order.
-    pub(crate) fn levels(&self) -> Vec<u16> {
-        let runs = self.surveys.iter().flat_map(|survey| &survey.runs);
-        let mut levels: Vec<u16> = runs.map(|run| run.level).collect();
-        levels.sort_unstable();
-        levels.dedup();
-        levels
+    /// Returns all runs in the order in which they are loaded: by level, by file, by place.
+    pub(crate) fn order(&self) -> impl Iterator<Item = (u32, Run)> + '_ {
+        let levels: BTreeSet<u16> =
+            self.surveys.iter().flat_map(|survey| &survey.runs).map(|run| run.level).collect();
+        levels.into_iter().flat_map(move |level| {
+            (0u32..).zip(&self.surveys).flat_map(move |(file, survey)| {
+                let runs = survey.runs.iter().filter(move |run| run.level == level);
+                runs.map(move |run| (file, *run))
+            })
+        })
     }
 
     /// Counts the records of each resource.
@@ -80,29 +80,21 @@ impl<'a> Sources<'a> {
         counts
     }
 
-    /// Calls `take` with each record of a level in a file.
+    /// Calls `take` with each record of a run's level in it.
     pub(crate) fn each(
         &self,
         index: u32,
-        level: u16,
+        run: Run,
         take: &mut dyn FnMut(Record<'_>) -> Result<(), LoadError>,
     ) -> Result<(), ReadError> {
         let at = usize::try_from(index).unwrap_or(usize::MAX);
-        let runs: Vec<Run> =
-            self.surveys[at].runs.iter().copied().filter(|run| run.level == level).collect();
-        if runs.is_empty() {
-            return Ok(());
-        }
+        let level = run.level;
         let is_wanted = |id: ResourceId| self.levels.of(id) == level && self.levels.is_selected(id);
         match &self.files[at].format {
-            Format::Xml => {
-                let file = self.xml_file(at, index);
-                runs.into_iter().try_for_each(|run| file.each(run, &is_wanted, take))
-            }
+            Format::Xml => self.xml_file(at, index).each(run, &is_wanted, None, take),
             Format::Json(..) => {
-                let file = self.json_file(at, index);
                 let is_wanted = |id: Option<ResourceId>| id.map_or(level == 0, is_wanted);
-                runs.into_iter().try_for_each(|run| file.each(run, &is_wanted, take))
+                self.json_file(at, index).each(run, &is_wanted, take)
             }
             Format::Empty | Format::Unreadable(_) => Ok(()),
         }
@@ -115,7 +107,7 @@ impl<'a> Sources<'a> {
         take: &mut dyn FnMut(At) -> Result<(), LoadError>,
     ) -> Result<(), ReadError> {
         let at = usize::try_from(index).unwrap_or(usize::MAX);
-        self.xml_file(at, index).each_unknown(&self.surveys[at].root, take)
+        self.xml_file(at, index).each_unknown(take)
     }
 
     /// Whether a file is XML.
@@ -128,11 +120,12 @@ impl<'a> Sources<'a> {
     pub(crate) fn again<T>(
         &self,
         at: At,
+        lookups: &Lookups<'_>,
         take: impl FnOnce(Record<'_>) -> T,
     ) -> Result<T, ReadError> {
         let index = usize::try_from(at.file).unwrap_or(usize::MAX);
         match self.files[index].format {
-            Format::Xml => Ok(take(self.xml_file(index, at.file).at(at)?)),
+            Format::Xml => self.xml_file(index, at.file).at(at, lookups, take),
             Format::Json(..) => self.json_file(index, at.file).at(at, take),
             Format::Empty | Format::Unreadable(_) => {
                 Err(Malformed { line: 1, column: 1, message: "it is empty".into() }.into())
@@ -141,8 +134,8 @@ impl<'a> Sources<'a> {
     }
 
     fn xml_file(&self, at: usize, index: u32) -> XmlFile<'_> {
-        let (path, ids) = (&self.files[at].path, &self.surveys[at].ids);
-        XmlFile::new(self.model, self.shapes, self.lookups, path, index, ids)
+        let (path, survey) = (&self.files[at].path, &self.surveys[at]);
+        XmlFile::new(self.model, self.shapes, path, index, survey)
     }
 
     fn json_file(&self, at: usize, index: u32) -> JsonFile<'_> {

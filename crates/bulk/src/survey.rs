@@ -2,19 +2,22 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use homeroom_document::DOCUMENT_BYTES_MAX;
 use homeroom_model::ResourceId;
 
 use crate::levels::Levels;
-use crate::place::{At, Spot};
+use crate::place::{At, Malformed, Spot};
 use crate::xml::{Ids, RootTag};
 
+/// Bytes after which a run ends, so that runs of one level can be read at the same time.
+const RUN_BYTES: u64 = 256 << 10;
 /// Most runs that are kept per file.
-const RUNS_MAX: usize = 4_096;
+const RUNS_MAX: usize = 65_536;
 /// Most names of unknown elements that are kept per file.
 const UNKNOWN_MAX: usize = 200;
 
 /// Survey of one file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Survey {
     /// The positions of the records of each level, in the order of the file.
     pub runs: Vec<Run>,
@@ -24,13 +27,18 @@ pub(crate) struct Survey {
     pub unknown: BTreeMap<String, Unknown>,
     /// Number of records that `--select` leaves out.
     pub passed_over: u64,
+    /// Bytes after which a run ends.
+    run_bytes: u64,
+    /// For XML: what stands among the records and does not belong there.
+    pub strays: Vec<Malformed>,
     /// For XML: the places of elements that references name.
     pub ids: Ids,
     /// For XML: the root's tag.
     pub root: RootTag,
 }
 
-/// A part of a file that holds records of one level; records of other levels in it are skipped.
+/// A part of a file that holds records of one level; records of other levels in it are skipped. A
+/// record that is too large is a run by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
     /// Level of its records.
@@ -50,7 +58,27 @@ pub(crate) struct Unknown {
     pub first: At,
 }
 
+impl Default for Survey {
+    fn default() -> Self {
+        Self {
+            runs: vec![],
+            counts: HashMap::new(),
+            unknown: BTreeMap::new(),
+            passed_over: 0,
+            run_bytes: RUN_BYTES,
+            strays: vec![],
+            ids: Ids::default(),
+            root: RootTag::default(),
+        }
+    }
+}
+
 impl Survey {
+    /// Begins the survey of an interchange.
+    pub(crate) fn of_root(root: RootTag) -> Self {
+        Self { root, ..Self::default() }
+    }
+
     /// Adds a record to the survey.
     pub(crate) fn record(
         &mut self,
@@ -67,8 +95,11 @@ impl Survey {
             *self.counts.entry(resource).or_default() += 1;
         }
         let level = resource.map_or(0, |resource| levels.of(resource));
+        let is_large = end - start.offset > DOCUMENT_BYTES_MAX as u64;
         match self.runs.last_mut() {
-            Some(run) if run.level == level => run.end = end,
+            Some(run) if run.level == level && !is_large && run.bytes() < self.run_bytes => {
+                run.end = end;
+            }
             _ => self.runs.push(Run { level, start, end }),
         }
         if self.runs.len() > RUNS_MAX {
@@ -87,13 +118,36 @@ impl Survey {
         }
     }
 
-    /// Joins the runs into one per level, from its first record to its last.
+    /// Joins neighbours of one level into longer runs. If levels alternate too often for that,
+    /// joins all runs of each level into one, from its first record to its last.
     fn join_runs(&mut self) {
-        let mut joined: BTreeMap<u16, Run> = BTreeMap::new();
+        self.run_bytes *= 2;
+        let mut joined: Vec<Run> = vec![];
         for run in self.runs.drain(..) {
-            joined.entry(run.level).and_modify(|there| there.end = run.end).or_insert(run);
+            match joined.last_mut() {
+                Some(last) if last.may_take(run, self.run_bytes) => last.end = run.end,
+                _ => joined.push(run),
+            }
         }
-        self.runs.extend(joined.into_values());
+        if joined.len() > RUNS_MAX / 4 * 3 {
+            let mut by_level: BTreeMap<u16, Run> = BTreeMap::new();
+            for run in joined.drain(..) {
+                let end = run.end;
+                by_level.entry(run.level).and_modify(|there| there.end = end).or_insert(run);
+            }
+            joined.extend(by_level.into_values());
+        }
+        self.runs = joined;
+    }
+}
+
+impl Run {
+    fn bytes(self) -> u64 {
+        self.end - self.start.offset
+    }
+
+    fn may_take(self, next: Self, bytes_max: u64) -> bool {
+        self.level == next.level && self.bytes() + next.bytes() <= bytes_max
     }
 }
 
@@ -102,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn consecutive_records_form_one_run_and_excess_runs_are_merged() {
+    fn consecutive_records_form_runs_of_limited_length() {
         let model = crate::tests::model();
         let levels = Levels::of_model(&model, &[]).unwrap();
         let resource = |name: &str| Some(model.by_endpoint("ed-fi", name).unwrap().id);
@@ -112,17 +166,36 @@ mod tests {
 
         survey.record(&levels, school, spot(0), 10);
         survey.record(&levels, school, spot(20), 30);
-        survey.record(&levels, student, spot(30), 40);
-        let (first, two) = (survey.runs[0], survey.runs.len());
-        for at in 0..5_000u64 {
+        survey.record(&levels, student, spot(30), RUN_BYTES + 40);
+        survey.record(&levels, student, spot(RUN_BYTES + 40), RUN_BYTES + 50);
+        let large = 2 * RUN_BYTES + DOCUMENT_BYTES_MAX as u64;
+        survey.record(&levels, student, spot(RUN_BYTES + 50), large);
+
+        let ends: Vec<u64> = survey.runs.iter().map(|run| run.end).collect();
+        assert_eq!(ends, [30, RUN_BYTES + 40, RUN_BYTES + 50, large]);
+        assert_eq!(survey.counts[&student.unwrap()], 3);
+    }
+
+    #[test]
+    fn excess_runs_are_joined() {
+        let model = crate::tests::model();
+        let levels = Levels::of_model(&model, &[]).unwrap();
+        let resource = |name: &str| Some(model.by_endpoint("ed-fi", name).unwrap().id);
+        let (school, student) = (resource("schools"), resource("students"));
+        let spot = |offset: u64| Spot::on_line(offset, 1);
+        let count = RUNS_MAX as u64 + 5;
+        let (mut long, mut alternating) = (Survey::default(), Survey::default());
+
+        for at in 0..count {
+            long.record(&levels, school, spot(at * RUN_BYTES), (at + 1) * RUN_BYTES);
             let resource = if at % 2 == 0 { school } else { student };
-            survey.record(&levels, resource, spot(40 + at), 41 + at);
+            alternating.record(&levels, resource, spot(at), at + 1);
         }
 
-        assert_eq!((first.end, two), (30, 2));
-        assert!(survey.runs.len() <= RUNS_MAX);
-        let last = survey.runs.iter().map(|run| run.end).max();
-        assert_eq!(last, Some(41 + 4_999));
-        assert_eq!(survey.counts[&school.unwrap()], 2 + 2_500);
+        assert!(long.runs.len() <= RUNS_MAX / 2 + 6, "{}", long.runs.len());
+        assert!(long.runs.iter().all(|run| run.bytes() <= 3 * RUN_BYTES));
+        assert_eq!(long.runs.last().map(|run| run.end), Some(count * RUN_BYTES));
+        assert!(alternating.runs.len() <= 8, "{}", alternating.runs.len());
+        assert_eq!(alternating.runs.iter().map(|run| run.end).max(), Some(count));
     }
 }

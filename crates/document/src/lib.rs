@@ -48,7 +48,7 @@ pub use audit::{Audit, AuditProgress, audit};
 pub use catalog::Catalog;
 pub use documents::Documents;
 pub use refusal::{Code, Refusal, unknown_descriptor};
-pub use seed::{SeedError, seed};
+pub use seed::{SeedError, seed, seeded};
 pub use violations::Violations;
 
 /// Most bytes of one document.

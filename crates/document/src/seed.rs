@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use homeroom_access::UpsertGrant;
+use homeroom_model::{Model, ResourceId};
 use homeroom_store::{ChangedAt, Refused, Store, StoreError};
 
 use crate::catalog::Catalog;
@@ -73,6 +74,19 @@ pub fn seed(
         }
     }
     Ok(counts)
+}
+
+/// Returns the resources of a seed file's documents, each once; lines that cannot be read have none.
+pub fn seeded(model: &Model, text: &str) -> Vec<ResourceId> {
+    let mut found = vec![];
+    for line in text.lines() {
+        let Ok(Json::Object(members)) = Json::read(line.as_bytes()) else { continue };
+        let Some(Json::Text(path)) = Json::member(&members, "resource") else { continue };
+        let (schema, endpoint) = path.split_once('/').unwrap_or(("", path));
+        let resource = model.by_endpoint(schema, endpoint).map(|resource| resource.id);
+        found.extend(resource.filter(|id| !found.contains(id)));
+    }
+    found
 }
 
 /// Returns why a line is refused, with the violations that a reader of a file has nowhere else.

@@ -232,12 +232,17 @@ fn keep_standard(store: &Store, standard: &Standard) -> Result<(), Failure> {
 ///
 /// Says why it cannot be opened.
 pub fn open_store(config: &Config) -> Result<Store, Failure> {
+    Store::open(&store_options(config)).map_err(|e| Failure::because("opening the store", e))
+}
+
+/// Returns the options with which the configured store is opened.
+pub fn store_options(config: &Config) -> Options {
     let mut options = Options::new(config.store.place());
     options.page_bytes = config.store.page_bytes;
     options.queue = config.store.queue as usize;
     options.list_deadline = config.store.list_deadline.0;
     options.cache_kib = config.store.cache_kib;
-    Store::open(&options).map_err(|e| Failure::because("opening the store", e))
+    options
 }
 
 /// Refuses a place at which there is no store, for commands that must not make one.

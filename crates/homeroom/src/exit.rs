@@ -105,12 +105,14 @@ impl From<LoadError> for Failure {
             LoadError::Path { .. }
             | LoadError::Nothing
             | LoadError::UnknownResource(_)
+            | LoadError::NotDirect(_)
             | LoadError::Refused(_)
             | LoadError::RejectsNotEmpty { .. }
             | LoadError::RejectsInUse(_)
             | LoadError::OutputIsSource(_) => Self::Usage(error.to_string()),
             LoadError::Output { .. }
             | LoadError::Stopped
+            | LoadError::Thread(_)
             | LoadError::TooLargeForDryRun(_)
             | LoadError::Store(_) => Self::because("loading", error),
         }

@@ -63,3 +63,13 @@ pub enum StoreError {
     #[error("{0}")]
     Unusable(String),
 }
+
+impl From<std::io::Error> for StoreError {
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::StorageFull {
+            Self::DiskFull
+        } else {
+            Self::DiskFailed(error.to_string())
+        }
+    }
+}

@@ -60,11 +60,12 @@ pub use row::{Gap, Gaps, Link, References, Row};
 pub use snapshot::{Deleted, Edge, Identity, Snapshot, SnapshotOptions, Span};
 pub use sql::{Sql, Value};
 pub use sqlite::{
-    FileId, OutputError, OutputKind, check_folder, is_database, is_held_here, real_file,
+    DIRECT_DOCUMENTS_MAX, FileId, OutputError, OutputKind, check_folder, is_database, is_held_here,
+    real_file,
 };
 pub use store::{
-    Deletion, Deletions, Health, Look, Moment, Options, PostgresUrl, Restored, Restoring,
-    StandardName, Store, StoreLoad, StoreUrl, masked_text,
+    Deletion, Deletions, DirectLoad, Health, Look, Moment, Options, PostgresUrl, Restored,
+    Restoring, StandardName, Store, StoreLoad, StoreUrl, Submitted, masked_text,
 };
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
 pub use tie::{Reached, Start, Tie, TieState, Way};

@@ -7,6 +7,7 @@
 mod checkpoint;
 mod copy;
 mod counters;
+mod direct;
 mod error;
 mod file;
 mod lister;
@@ -20,6 +21,7 @@ mod reach;
 mod select;
 mod shared;
 mod snapshot;
+mod statements;
 mod value;
 mod views;
 mod writer;
@@ -37,6 +39,8 @@ use crate::store::Options;
 use crate::tie::{Reached, Start, Way};
 
 pub(crate) use copy::{backup, raise, restore};
+pub use direct::DIRECT_DOCUMENTS_MAX;
+pub(crate) use direct::{DirectWriter, begin as begin_direct};
 pub(crate) use lister::Lister;
 pub use lock::{FileId, is_held_here, real_file};
 pub(crate) use open::check;

@@ -1,6 +1,7 @@
 //! The store's public interface.
 
 mod copy;
+mod direct;
 mod handle;
 mod job;
 mod list_request;
@@ -11,9 +12,11 @@ mod read;
 mod related;
 mod restoring;
 mod standard;
+mod submitted;
 mod temporary;
 mod url;
 
+pub use direct::DirectLoad;
 pub use handle::Store;
 pub(crate) use job::{Job, Step};
 pub(crate) use list_request::{ListRequest, ListRequests};
@@ -23,5 +26,6 @@ pub use options::{Health, Options, Restored, StoreLoad};
 pub use related::{Deletion, Deletions};
 pub use restoring::{Look, Restoring};
 pub use standard::StandardName;
+pub use submitted::Submitted;
 pub(crate) use url::ESCAPED;
 pub use url::{PostgresUrl, StoreUrl};

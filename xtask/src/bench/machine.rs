@@ -37,16 +37,20 @@ pub fn commit() -> String {
 
 /// Returns the CPU time of processes so far, in seconds.
 pub fn cpu_seconds(pids: &[u32]) -> Result<f64, String> {
-    let mut ticks = 0.0;
+    let mut seconds = 0.0;
     for pid in pids {
         let stat = read_to_string(format!("/proc/{pid}/stat")).map_err(|e| e.to_string())?;
-        let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let fields: Vec<&str> = after.split_ascii_whitespace().collect();
-        for field in [11, 12] {
-            ticks += fields.get(field).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
-        }
+        seconds += cpu_of(&stat);
     }
-    Ok(ticks / TICKS)
+    Ok(seconds)
+}
+
+/// Returns the CPU time in the text of a `stat` file of a process or thread, in seconds.
+pub fn cpu_of(stat: &str) -> f64 {
+    let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let fields: Vec<&str> = after.split_ascii_whitespace().collect();
+    let ticks = |field: usize| fields.get(field)?.parse::<f64>().ok();
+    [11, 12].into_iter().filter_map(ticks).sum::<f64>() / TICKS
 }
 
 /// Returns median, least and greatest value.

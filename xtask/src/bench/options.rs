@@ -7,6 +7,8 @@ pub struct Options {
     pub rounds: usize,
     pub seconds: u32,
     pub documents: usize,
+    /// The size of the district that loads are measured with.
+    pub students: usize,
     pub folder: PathBuf,
     /// Another build, which the small rounds compare with this one.
     pub against: Option<PathBuf>,

@@ -11,7 +11,7 @@ use homeroom_document::json::Json;
 use homeroom_model::xml::{Content, Step, XmlElement};
 use homeroom_model::{Scalar, Target};
 
-use super::scan::Tag;
+use super::token::Tag;
 use super::value::{lexical, school_year};
 use crate::flaw::Flaw;
 
@@ -31,7 +31,7 @@ pub(crate) struct Node(usize);
 enum Value<'m> {
     Object(Vec<(&'m str, Node)>),
     Array(Vec<Node>),
-    Text(String),
+    Text(Cow<'m, str>),
 }
 
 /// A reference by the `id` of another element in the file.
@@ -90,7 +90,7 @@ enum Inside<'m> {
 struct Open<'m> {
     inside: Inside<'m>,
     place: Node,
-    text: String,
+    text: Cow<'m, str>,
     is_nil: bool,
 }
 
@@ -118,7 +118,7 @@ impl<'m> Builder<'m> {
             open: vec![Open {
                 inside: Inside::Known(shape),
                 place: root,
-                text: String::new(),
+                text: Cow::Borrowed(""),
                 is_nil: false,
             }],
             by_id: vec![],
@@ -132,9 +132,9 @@ impl<'m> Builder<'m> {
     pub(crate) const ROOT: Node = Node(0);
 
     /// Handles the start of an element inside the record.
-    pub(crate) fn start(&mut self, tag: &Tag) {
+    pub(crate) fn start(&mut self, tag: &Tag<'_>) {
         let Some(parent) = self.open.last() else { return };
-        let (place, text) = (parent.place, String::new());
+        let (place, text) = (parent.place, Cow::Borrowed(""));
         let is_nil = tag.is_nil;
         let shape = match &parent.inside {
             Inside::Ignored => {
@@ -142,14 +142,14 @@ impl<'m> Builder<'m> {
                 return;
             }
             Inside::Lookup(_) => {
-                let inside = Inside::Lookup(Raw { name: tag.name.clone(), ..Raw::default() });
+                let inside = Inside::Lookup(Raw { name: tag.name.to_owned(), ..Raw::default() });
                 self.open.push(Open { inside, place, text, is_nil });
                 return;
             }
             Inside::Known(shape) => *shape,
         };
-        let Some(child) = shape.child(&tag.name) else {
-            let path = self.path(Some(&tag.name));
+        let Some(child) = shape.child(tag.name) else {
+            let path = self.path(Some(tag.name));
             self.stray(path);
             self.open.push(Open { inside: Inside::Ignored, place, text, is_nil });
             return;
@@ -157,11 +157,13 @@ impl<'m> Builder<'m> {
         let place = child.into.iter().fold(place, |place, step| self.step(place, step));
         let inside = match &child.content {
             Content::Ignored => Inside::Ignored,
-            Content::Lookup(_) => Inside::Lookup(Raw { name: tag.name.clone(), ..Raw::default() }),
+            Content::Lookup(_) => {
+                Inside::Lookup(Raw { name: tag.name.to_owned(), ..Raw::default() })
+            }
             Content::Reference { target, members } => {
                 if let Some(id) = &tag.reference {
-                    let path = self.path(Some(&tag.name));
-                    let (id, target) = (id.clone(), *target);
+                    let path = self.path(Some(tag.name));
+                    let (id, target) = (id.clone().into_owned(), *target);
                     self.by_id.push(ById { place, members, target, id, path });
                 }
                 Inside::Known(child)
@@ -172,7 +174,7 @@ impl<'m> Builder<'m> {
     }
 
     /// Handles text inside the innermost element; it may come in several pieces.
-    pub(crate) fn text(&mut self, piece: &str) {
+    pub(crate) fn text(&mut self, piece: Cow<'m, str>) {
         let Some(open) = self.open.last_mut() else { return };
         if matches!(open.inside, Inside::Ignored) {
             return;
@@ -190,28 +192,32 @@ impl<'m> Builder<'m> {
             });
             return;
         }
-        open.text.push_str(piece);
+        if open.text.is_empty() {
+            open.text = piece;
+        } else {
+            open.text.to_mut().push_str(&piece);
+        }
     }
 
     /// Handles the end of the innermost element; returns whether it was the record itself.
     pub(crate) fn end(&mut self) -> bool {
         let Some(open) = self.open.pop() else { return true };
-        let text = open.text.trim();
+        let text = trimmed(open.text);
         match open.inside {
             Inside::Ignored => {}
             Inside::Lookup(mut raw) => {
-                text.clone_into(&mut raw.text);
+                raw.text = text.into_owned();
                 self.end_of_lookup(raw, open.place);
             }
             Inside::Known(_) if open.is_nil || text.is_empty() => {}
             Inside::Known(shape) => match &shape.content {
                 Content::Value(member, scalar) => {
-                    if !self.fill(open.place, member, &lexical(*scalar, text), *scalar) {
+                    if !self.fill(open.place, member, lexical(*scalar, text), *scalar) {
                         self.disagrees(member, &shape.name);
                     }
                 }
                 Content::SchoolYear(member) => {
-                    let year = school_year(text);
+                    let year = school_year(&text);
                     if year.is_none() {
                         let path = self.path(Some(&shape.name));
                         self.flaw(Flaw {
@@ -223,6 +229,7 @@ impl<'m> Builder<'m> {
                             hint: "Write two years that follow each other, such as 2021-2022.",
                         });
                     }
+                    let year = year.map(|year| Cow::Owned(year.to_owned()));
                     if year.is_some_and(|year| !self.fill(open.place, member, year, SCHOOL_YEAR)) {
                         self.disagrees(member, &shape.name);
                     }
@@ -244,7 +251,7 @@ impl<'m> Builder<'m> {
         &mut self,
         place: Node,
         member: &'m str,
-        text: &str,
+        text: Cow<'m, str>,
         scalar: Scalar,
     ) -> bool {
         let next = Node(self.nodes.len());
@@ -252,12 +259,12 @@ impl<'m> Builder<'m> {
         let Some(there) = members.iter().find(|(name, _)| *name == member).map(|(_, at)| *at)
         else {
             members.push((member, next));
-            self.nodes.push(Value::Text(text.to_owned()));
+            self.nodes.push(Value::Text(text));
             return true;
         };
         match (&self.nodes[there.0], scalar) {
-            (Value::Text(there), Scalar::Descriptor(_)) => there.eq_ignore_ascii_case(text),
-            (Value::Text(there), _) => there == text,
+            (Value::Text(there), Scalar::Descriptor(_)) => there.eq_ignore_ascii_case(&text),
+            (Value::Text(there), _) => *there == text,
             (Value::Object(_) | Value::Array(_), _) => false,
         }
     }
@@ -294,7 +301,7 @@ impl<'m> Builder<'m> {
 
     fn json(&mut self, node: Node) -> Option<Json<'m>> {
         match std::mem::replace(&mut self.nodes[node.0], Value::Array(vec![])) {
-            Value::Text(text) => Some(Json::Text(Cow::Owned(text))),
+            Value::Text(text) => Some(Json::Text(text)),
             Value::Object(members) => {
                 let members: Vec<_> = members
                     .into_iter()
@@ -377,5 +384,16 @@ pub(crate) fn contradiction(path: String, message: String) -> Flaw {
         general: "Elements contradict each other.",
         message,
         hint: "Elements that set the same value must agree.",
+    }
+}
+
+/// Removes the white space around a text.
+fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+        Cow::Owned(text) => match text.trim() {
+            part if part.len() < text.len() => Cow::Owned(part.to_owned()),
+            _ => Cow::Owned(text),
+        },
     }
 }

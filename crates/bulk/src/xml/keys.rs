@@ -1,5 +1,6 @@
 //! Resolves references by `id` to the keys of the elements that they name.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::File;
@@ -83,7 +84,7 @@ impl<'a> Keys<'a> {
                 Ok(values) => {
                     let scalars = self.model.target_key(target).iter().map(|column| column.scalar);
                     for ((member, value), scalar) in members.iter().zip(values).zip(scalars) {
-                        if !builder.fill(place, member, &value, scalar) {
+                        if !builder.fill(place, member, value.into(), scalar) {
                             let message = format!(
                                 "The element with the id {id} has a different {member} than another element says."
                             );
@@ -134,14 +135,14 @@ impl<'a> Keys<'a> {
         file.seek(SeekFrom::Start(offset)).map_err(io)?;
         let mut scanner = Scanner::new(BufReader::new(&file), Spot::on_line(offset, 1));
         scanner.next().map_err(again)?;
-        let element = scanner.tag().name.clone();
+        let element = scanner.tag().name.to_owned();
         let named = if let RecordElement::Record(id) = self.shapes.record_element(&element) {
             let mut builder = Builder::new(self.shapes.of_record(id));
             feed(&mut scanner, &mut builder).map_err(again)?;
             self.fill_within(&mut builder, chain);
             let values = own_key(self.model.resource(id), &builder);
             Ok(Named { target: Target::Resource(id), values })
-        } else if let Some(id) = scanner.tag().reference.clone() {
+        } else if let Some(id) = scanner.tag().reference.map(Cow::into_owned) {
             let named = self.named(&id, chain)?;
             Ok(Named { target: named.target, values: named.values.clone() })
         } else {
@@ -169,15 +170,15 @@ impl<'a> Keys<'a> {
                 Token::End | Token::Text => {}
             }
         }
-        let name = scanner.tag().name.strip_suffix("Identity");
-        let Some(target) = name.and_then(|name| self.model.by_name(name)) else {
+        let target = scanner.tag().name.strip_suffix("Identity");
+        let Some(target) = target.and_then(|name| self.model.by_name(name)) else {
             return Err(
                 "the element that has it is neither a record nor a reference by identity".into()
             );
         };
         let shape = reference_shape(self.model, target);
         let mut builder = Builder::new(&shape);
-        builder.start(scanner.tag());
+        builder.start(&scanner.tag());
         feed(scanner, &mut builder).map_err(again)?;
         self.fill_within(&mut builder, chain);
         let members = self.model.target_key(target).iter();
@@ -233,8 +234,8 @@ pub(crate) fn feed<R: std::io::BufRead>(
 ) -> Result<(), Malformed> {
     loop {
         match scanner.next()? {
-            Token::Start => builder.start(scanner.tag()),
-            Token::Text => builder.text(scanner.text()),
+            Token::Start => builder.start(&scanner.tag()),
+            Token::Text => builder.text(scanner.text().to_owned().into()),
             Token::End if builder.end() => return Ok(()),
             Token::End => {}
             Token::Eof => return Err(scanner.start().malformed("the file ends inside a record")),

@@ -5,17 +5,18 @@ use std::collections::HashMap;
 
 use homeroom_document::Code;
 use homeroom_document::json::Json;
-use homeroom_document::{Documents, scalar};
+use homeroom_document::scalar;
 use homeroom_model::xml::XmlElement;
 use homeroom_model::{ColumnSource, Model, Property, PropertyKind, Resource, Scalar, Target};
 use homeroom_store::{DocumentId, StoreError};
 
 use super::build::{Builder, ByLookup, Raw, contradiction};
 use super::keys::own_key;
-use super::scan::Tag;
 use super::shapes::Shapes;
+use super::token::Tag;
 use crate::flaw::Flaw;
 use crate::identity;
+use crate::target::Target as WriteTarget;
 
 /// Most answers that are cached.
 const REMEMBERED_MAX: usize = 16_384;
@@ -24,9 +25,18 @@ const PAGE: u16 = 2_000;
 
 /// Finds documents by the values in lookups.
 pub(crate) struct Lookups<'a> {
-    api: &'a Documents,
+    store: WriteTarget<'a>,
     shapes: &'a Shapes<'a>,
-    remembered: RefCell<HashMap<(Target, Raw), Answer>>,
+    remembered: RefCell<HashMap<Question, Answer>>,
+}
+
+/// What a lookup asks: the document of a target that has the values of the given elements.
+pub(crate) type Question = (Target, Raw);
+
+/// Takes a record's lookups out of it.
+pub(crate) fn questions(builder: &mut Builder<'_>) -> Vec<Question> {
+    let lookups = std::mem::take(&mut builder.by_lookup).into_iter();
+    lookups.map(|lookup| (lookup.target, lookup.given)).collect()
 }
 
 /// A key, or why there is none.
@@ -34,13 +44,19 @@ type Answer = Result<Vec<String>, String>;
 
 impl<'a> Lookups<'a> {
     /// Makes a finder of documents in a store.
-    pub(crate) fn new(api: &'a Documents, shapes: &'a Shapes<'a>) -> Self {
-        Self { api, shapes, remembered: RefCell::default() }
+    pub(crate) fn new(store: WriteTarget<'a>, shapes: &'a Shapes<'a>) -> Self {
+        Self { store, shapes, remembered: RefCell::default() }
     }
 
     /// Clears all cached answers, because the store has changed.
     pub(crate) fn forget(&self) {
         self.remembered.borrow_mut().clear();
+    }
+
+    /// Whether the answers to all questions are cached.
+    pub(crate) fn knows(&self, questions: &[Question]) -> bool {
+        let remembered = self.remembered.borrow();
+        questions.iter().all(|question| remembered.contains_key(question))
     }
 
     /// Fills a record's references by lookup.
@@ -64,7 +80,7 @@ impl<'a> Lookups<'a> {
                 Ok(values) => {
                     let scalars = self.model().target_key(target).iter().map(|c| c.scalar);
                     for ((member, value), scalar) in members.iter().zip(&values).zip(scalars) {
-                        if !builder.fill(place, member, value, scalar) {
+                        if !builder.fill(place, member, value.clone().into(), scalar) {
                             let message = format!(
                                 "The document that the lookup finds has a different {member} than an element says."
                             );
@@ -78,7 +94,7 @@ impl<'a> Lookups<'a> {
     }
 
     fn model(&self) -> &'a Model {
-        &self.api.catalog.model
+        &self.store.catalog.model
     }
 
     /// Returns the key of the one document that has the given values.
@@ -174,8 +190,8 @@ impl<'a> Lookups<'a> {
         let mut found = vec![];
         let mut after = DocumentId(0);
         loop {
-            let kind = self.api.catalog.kind(resource.id);
-            let page = self.api.store.texts_blocking(kind, after, PAGE)?;
+            let kind = self.store.catalog.kind(resource.id);
+            let page = self.store.texts(kind, after, PAGE)?;
             let is_last = page.len() < usize::from(PAGE);
             for (id, body) in page {
                 after = id;
@@ -195,8 +211,8 @@ impl<'a> Lookups<'a> {
 }
 
 fn feed(builder: &mut Builder<'_>, raw: &Raw, name: &str) {
-    builder.start(&Tag { name: name.to_owned(), ..Tag::default() });
-    builder.text(&raw.text);
+    builder.start(&Tag { name, ..Tag::default() });
+    builder.text(raw.text.clone().into());
     for child in &raw.children {
         feed(builder, child, &child.name);
     }

@@ -1,23 +1,18 @@
-//! Splits an XML file into tokens with their places, within limits.
-//!
-//! Only what an interchange needs is read: elements, text, and the attributes `id`, `ref` and
-//! `nil`. A `DOCTYPE`, and entities beyond the five predefined ones, are refused, so nothing
-//! expands.
+//! Splits an XML file into tokens with their places, within limits, a piece of the file at a time.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead};
 
 use quick_xml::Reader;
-use quick_xml::XmlVersion;
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::Event;
 
+use super::token::{
+    DEPTH_MAX, DOCTYPE, Tag, attributes, character, check_encoding, explain, too_deep,
+};
 use crate::place::{Malformed, Spot};
 
-/// Deepest nesting of elements, the root included.
-const DEPTH_MAX: usize = 32;
 /// Most bytes of one tag, text, comment or CDATA section.
 const TOKEN_BYTES_MAX: u64 = 1 << 20;
-/// Most attributes of one element.
-const ATTRIBUTES_MAX: usize = 64;
 
 /// A token; its content is kept in the scanner until the next one is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,17 +27,13 @@ pub(crate) enum Token {
     Eof,
 }
 
-/// An element's name and relevant attributes.
+/// The last element that began, as [`Tag`].
 #[derive(Debug, Default)]
-pub(crate) struct Tag {
-    /// Name without its prefix.
-    pub name: String,
-    /// `id`: the name by which references in the same file refer to it.
-    pub id: Option<String>,
-    /// `ref`: the `id` of another element.
-    pub reference: Option<String>,
-    /// `xsi:nil`: it has no value.
-    pub is_nil: bool,
+struct Last {
+    name: String,
+    id: Option<String>,
+    reference: Option<String>,
+    is_nil: bool,
 }
 
 /// Reads tokens from a source that starts anywhere between two tokens.
@@ -51,7 +42,7 @@ pub(crate) struct Scanner<R> {
     buffer: Vec<u8>,
     start: Spot,
     depth: usize,
-    tag: Tag,
+    tag: Last,
     text: String,
 }
 
@@ -65,14 +56,20 @@ impl<R: BufRead> Scanner<R> {
             buffer: vec![],
             start: at,
             depth: 0,
-            tag: Tag::default(),
+            tag: Last::default(),
             text: String::new(),
         }
     }
 
     /// Returns the element that began with the last token.
-    pub(crate) fn tag(&self) -> &Tag {
-        &self.tag
+    pub(crate) fn tag(&self) -> Tag<'_> {
+        let Last { name, id, reference, is_nil } = &self.tag;
+        Tag {
+            name,
+            id: id.as_deref().map(Cow::Borrowed),
+            reference: reference.as_deref().map(Cow::Borrowed),
+            is_nil: *is_nil,
+        }
     }
 
     /// Returns the text of the last token, with entities replaced.
@@ -107,26 +104,17 @@ impl<R: BufRead> Scanner<R> {
         }
     }
 
-    /// Skips to the end of the element that has just begun.
-    pub(crate) fn skip(&mut self) -> Result<(), Malformed> {
-        let outside = self.depth.saturating_sub(1);
-        while self.depth > outside {
-            if self.next()? == Token::Eof {
-                return Err(self.start.malformed("the file ends inside an element"));
-            }
-        }
-        Ok(())
-    }
-
     fn token(&mut self) -> Result<Option<Token>, String> {
         let event = self.reader.read_event_into(&mut self.buffer).map_err(|e| explain(&e))?;
         match event {
             Event::Start(start) | Event::Empty(start) => {
                 self.depth += 1;
                 if self.depth > DEPTH_MAX {
-                    return Err(format!("elements are nested deeper than {DEPTH_MAX}"));
+                    return Err(too_deep());
                 }
-                read_tag(&mut self.tag, &start)?;
+                self.tag.name.clear();
+                self.tag.name.push_str(start.local_name().as_ref());
+                (self.tag.id, self.tag.reference, self.tag.is_nil) = attributes(&start)?;
                 Ok(Some(Token::Start))
             }
             Event::End(_) => {
@@ -144,79 +132,19 @@ impl<R: BufRead> Scanner<R> {
                 Ok(Some(Token::Text))
             }
             Event::GeneralRef(reference) => {
-                let found = match reference.resolve_char_ref().map_err(|e| explain(&e))? {
-                    Some(found) => found,
-                    None => predefined(&reference).ok_or_else(|| {
-                        "an entity other than &amp; &lt; &gt; &quot; and &apos; is used; write the \
-                         character itself"
-                            .to_owned()
-                    })?,
-                };
+                let found = character(&reference)?;
                 self.text.clear();
                 self.text.push(found);
                 Ok(Some(Token::Text))
             }
             Event::Decl(declaration) => {
-                if let Some(encoding) = declaration.encoding() {
-                    let encoding = encoding.map_err(|e| e.to_string())?;
-                    let known = ["utf-8", "utf8", "us-ascii", "ascii"];
-                    if !known.iter().any(|known| encoding.eq_ignore_ascii_case(known)) {
-                        return Err("the file is not declared as UTF-8; convert it".into());
-                    }
-                }
+                check_encoding(&declaration)?;
                 Ok(None)
             }
-            Event::DocType(_) => {
-                Err("the file has a DOCTYPE, which is not supported: it can define entities that \
-                 expand without limit; remove it"
-                    .into())
-            }
+            Event::DocType(_) => Err(DOCTYPE.into()),
             Event::Comment(_) | Event::PI(_) => Ok(None),
             Event::Eof => Ok(Some(Token::Eof)),
         }
-    }
-}
-
-fn read_tag(tag: &mut Tag, start: &BytesStart<'_>) -> Result<(), String> {
-    tag.name.clear();
-    tag.name.push_str(start.local_name().as_ref());
-    (tag.id, tag.reference, tag.is_nil) = (None, None, false);
-    for (at, attribute) in start.attributes().enumerate() {
-        if at == ATTRIBUTES_MAX {
-            return Err(format!("an element has more than {ATTRIBUTES_MAX} attributes"));
-        }
-        let attribute = attribute.map_err(|e| format!("an attribute cannot be read: {e}"))?;
-        let value = || {
-            let value = attribute.normalized_value(XmlVersion::Implicit1_0);
-            value.map(|value| value.trim().to_owned()).map_err(|e| explain(&e))
-        };
-        match attribute.key.local_name().as_ref() {
-            "id" => tag.id = Some(value()?),
-            "ref" => tag.reference = Some(value()?),
-            "nil" => tag.is_nil = matches!(value()?.as_str(), "true" | "1"),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-fn predefined(name: &str) -> Option<char> {
-    Some(match name {
-        "amp" => '&',
-        "lt" => '<',
-        "gt" => '>',
-        "quot" => '"',
-        "apos" => '\'',
-        _ => return None,
-    })
-}
-
-/// Puts the library's error into our words, which never include a value from the file.
-fn explain(error: &quick_xml::Error) -> String {
-    match error {
-        quick_xml::Error::Io(error) => error.to_string(),
-        quick_xml::Error::Encoding(_) => "the file is not UTF-8; convert it".into(),
-        other => format!("the XML is not well formed: {other}"),
     }
 }
 
@@ -268,7 +196,7 @@ mod tests {
         loop {
             let token = scanner.next()?;
             let what = match token {
-                Token::Start => scanner.tag().name.clone(),
+                Token::Start => scanner.tag().name.to_owned(),
                 Token::Text => scanner.text().to_owned(),
                 Token::End | Token::Eof => String::new(),
             };

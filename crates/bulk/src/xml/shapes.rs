@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use homeroom_model::xml::{XmlElement, xml_shape};
-use homeroom_model::{Model, ResourceId};
+use homeroom_model::xml::{Content, XmlElement, xml_shape};
+use homeroom_model::{Model, ResourceId, Target};
 
 /// The meaning of an element directly below an interchange's root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,4 +49,32 @@ impl<'m> Shapes<'m> {
         self.trees[usize::from(resource.0)]
             .get_or_init(|| xml_shape(self.model, self.model.resource(resource)))
     }
+
+    /// Whether a record of a resource may contain an element with this name.
+    pub(crate) fn may_contain(&self, resource: ResourceId, name: &str) -> bool {
+        let tree = self.of_record(resource);
+        let mut lookups = vec![];
+        has_child(tree, name, &mut lookups)
+            || lookups.into_iter().flat_map(|target| self.resources(target)).any(|looked_up| {
+                // Within a lookup there are elements of the target's own record.
+                has_child(self.of_record(looked_up), name, &mut vec![])
+            })
+    }
+
+    fn resources(&self, target: Target) -> Vec<ResourceId> {
+        match target {
+            Target::Resource(id) => vec![id],
+            Target::Abstract(id) => self.model.base(id).subclasses.clone(),
+        }
+    }
+}
+
+/// Whether an element with this name may be inside another; collects the targets of lookups there.
+fn has_child(element: &XmlElement, name: &str, lookups: &mut Vec<Target>) -> bool {
+    element.children.iter().any(|child| {
+        if let Content::Lookup(target) = child.content {
+            lookups.push(target);
+        }
+        child.name == name || has_child(child, name, lookups)
+    })
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::levels::Levels;
 use crate::place::Malformed;
+use crate::target::Target;
 use crate::tests::Folder;
 
 /// The outcome of reading a record.
@@ -45,13 +46,13 @@ fn read_file(bench: &Bench, bytes: &[u8]) -> Result<Vec<Read>, Malformed> {
     let path = folder.write("file.xml", bytes);
     let model = &target.catalog.model;
     let shapes = Shapes::of(model);
-    let lookups = Lookups::new(target, &shapes);
+    let lookups = Lookups::new(Target::store(target), &shapes);
     let survey = survey(&File::open(&path).unwrap(), 0, &shapes, levels)?;
-    let file = XmlFile::new(model, &shapes, &lookups, &path, 0, &survey.ids);
+    let file = XmlFile::new(model, &shapes, &path, 0, &survey);
     let (mut found, mut places) = (vec![], vec![]);
-    for run in survey.runs {
+    for run in survey.runs.iter().copied() {
         let is_wanted = |id| levels.of(id) == run.level;
-        file.each(run, &is_wanted, &mut |record| {
+        file.each(run, &is_wanted, Some(&lookups), &mut |record| {
             places.push((record.at, to_serde(&record.json)));
             found.push(Read {
                 json: to_serde(&record.json),
@@ -64,8 +65,8 @@ fn read_file(bench: &Bench, bytes: &[u8]) -> Result<Vec<Read>, Malformed> {
         .unwrap();
     }
     for (at, json) in places {
-        let again = file.at(at).unwrap();
-        assert_eq!((again.at, to_serde(&again.json)), (at, json));
+        let again = file.at(at, &lookups, |again| (again.at, to_serde(&again.json))).unwrap();
+        assert_eq!(again, (at, json));
     }
     Ok(found)
 }
@@ -296,14 +297,14 @@ fn reading_a_file_that_is_truncated_meanwhile_ends() {
                </InterchangeX>";
     let path = folder.write("file.xml", format!("{begin}{end}"));
     let shapes = Shapes::of(&bench.target.catalog.model);
-    let lookups = Lookups::new(&bench.target, &shapes);
+    let lookups = Lookups::new(Target::store(&bench.target), &shapes);
     let survey = survey(&File::open(&path).unwrap(), 0, &shapes, &bench.levels).unwrap();
     let model = &bench.target.catalog.model;
-    let file = XmlFile::new(model, &shapes, &lookups, &path, 0, &survey.ids);
+    let file = XmlFile::new(model, &shapes, &path, 0, &survey);
     std::fs::write(&path, begin).unwrap();
 
     let mut messages = vec![];
-    let read = file.each(survey.runs[0], &|_| true, &mut |record| {
+    let read = file.each(survey.runs[0], &|_| true, Some(&lookups), &mut |record| {
         messages.extend(record.flaws.into_iter().map(|flaw| flaw.message));
         Ok(())
     });
@@ -406,15 +407,60 @@ fn a_file_that_is_not_an_interchange_is_reported_with_the_position() {
         ("", 1, 1, "no root element"),
         ("<a/>", 1, 1, "begins with Interchange"),
         ("x<InterchangeA/>", 1, 1, "before the root"),
-        ("<InterchangeA>\n <Student>", 2, 11, "ends inside"),
-        ("<InterchangeA>\n </Student></InterchangeA>", 2, 2, "well formed"),
-        ("<InterchangeA/>\n<b/>", 2, 1, "after the root element"),
         ("<!DOCTYPE a><InterchangeA/>", 1, 1, "DOCTYPE"),
     ] {
         let error = read_file(&bench, xml.as_bytes()).unwrap_err();
         assert_eq!((error.line, error.column), (line, column), "{xml}: {}", error.message);
         assert!(error.message.contains(part), "{xml}: {}", error.message);
     }
+}
+
+#[test]
+fn what_does_not_belong_among_the_records_is_reported_with_the_position() {
+    let bench = Bench::new();
+    for (xml, line, column, part) in [
+        ("<InterchangeA>\n <Student>", 2, 11, "ends before its root"),
+        ("<InterchangeA>\n </Student></InterchangeA>", 2, 2, "no start tag"),
+        ("<InterchangeA/>\n<b/>", 2, 1, "after the root element"),
+        ("<InterchangeA>\n<!ENTITY a 'b'></InterchangeA>", 2, 1, "declaration"),
+        ("<InterchangeA><Student/", 1, 15, "cut off"),
+    ] {
+        let folder = Folder::new();
+        let path = folder.write("file.xml", xml);
+        let shapes = Shapes::of(&bench.target.catalog.model);
+        let survey = survey(&File::open(path).unwrap(), 0, &shapes, &bench.levels).unwrap();
+
+        let stray = survey.strays.first().unwrap();
+        assert_eq!((stray.line, stray.column), (line, column), "{xml}: {}", stray.message);
+        assert!(stray.message.contains(part), "{xml}: {}", stray.message);
+    }
+}
+
+#[test]
+fn a_record_that_is_not_well_formed_is_a_flaw_and_its_neighbours_are_read() {
+    let student = |id: u8| format!("<Student><StudentUniqueId>{id}</StudentUniqueId></Student>\n");
+    for (broken, message) in [
+        ("<Student><Name></Nam></Student>", "well formed"),
+        ("<Student><Name><FirstName>A", "does not end"),
+        ("<Student><FirstName>&bomb;</FirstName></Student>", "entity"),
+        ("<Student><FirstName></Student>", "well formed"),
+        ("<Student a></Student>", "attribute"),
+    ] {
+        let read = read_all(&format!("{}{broken}{}", student(1), student(2)));
+
+        assert_eq!(read.len(), 3, "{broken}: {read:?}");
+        assert!(read[1].flaws[0].1.contains(message), "{broken}: {:?}", read[1].flaws);
+        assert!(read[1].flaws[0].1.contains("line 2"), "{broken}: {:?}", read[1].flaws);
+        for (at, id) in [(0, "1"), (2, "2")] {
+            assert_eq!(read[at].json, json!({"studentUniqueId": id}), "{broken}");
+        }
+    }
+    let (begin, end) = (b"<InterchangeX><Student><FirstName>\xff", b"</InterchangeX>");
+    let (rest, other) = ("</FirstName></Student>", student(2));
+    let bytes = [&begin[..], rest.as_bytes(), other.as_bytes(), &end[..]].concat();
+    let read = read_file(&Bench::new(), &bytes).unwrap();
+    assert!(read[0].flaws[0].1.contains("UTF-8"), "{read:?}");
+    assert_eq!(read[1].json, json!({"studentUniqueId": "2"}));
 }
 
 #[test]

@@ -11,21 +11,19 @@ use homeroom_model::Scalar;
 /// report it.
 ///
 /// Source: XML Schema Part 2, §3.2.2 (boolean), §3.2.3 (decimal), §3.2.9 (date).
-pub(crate) fn lexical(scalar: Scalar, text: &str) -> Cow<'_, str> {
+pub(crate) fn lexical(scalar: Scalar, text: Cow<'_, str>) -> Cow<'_, str> {
     match scalar {
-        Scalar::Integer { .. } | Scalar::Decimal { .. } => number(text),
-        Scalar::Boolean => match text {
+        Scalar::Integer { .. } | Scalar::Decimal { .. } => number(&text).map_or(text, Cow::Owned),
+        Scalar::Boolean => match text.as_ref() {
             "1" => "true".into(),
             "0" => "false".into(),
-            other => other.into(),
+            _ => text,
         },
-        Scalar::Date => match text.get(..10) {
-            Some(day) if is_zone(&text[10..]) => day.into(),
-            _ => text.into(),
+        Scalar::Date => match text.get(10..) {
+            Some(zone) if is_zone(zone) => text[..10].to_owned().into(),
+            _ => text,
         },
-        Scalar::Text { .. } | Scalar::DateTime | Scalar::Time | Scalar::Descriptor(_) => {
-            text.into()
-        }
+        Scalar::Text { .. } | Scalar::DateTime | Scalar::Time | Scalar::Descriptor(_) => text,
     }
 }
 
@@ -43,7 +41,8 @@ pub(crate) fn school_year(text: &str) -> Option<&str> {
     }
 }
 
-fn number(text: &str) -> Cow<'_, str> {
+/// Returns a number in the API's form, if that differs.
+fn number(text: &str) -> Option<String> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
         None => ("", text.strip_prefix('+').unwrap_or(text)),
@@ -51,18 +50,21 @@ fn number(text: &str) -> Cow<'_, str> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.len() + fraction.len() == 0 || !is_digits(whole) || !is_digits(fraction) {
-        return text.into();
+        return None;
     }
     let whole = match whole.trim_start_matches('0') {
         "" => "0",
         whole => whole,
     };
-    let written = if fraction.is_empty() {
+    let length = if fraction.is_empty() { 0 } else { 1 + fraction.len() };
+    if sign.len() + whole.len() + length == text.len() && !text.starts_with('+') {
+        return None;
+    }
+    Some(if fraction.is_empty() {
         format!("{sign}{whole}")
     } else {
         format!("{sign}{whole}.{fraction}")
-    };
-    if written == text { text.into() } else { written.into() }
+    })
 }
 
 fn is_zone(text: &str) -> bool {
@@ -98,7 +100,7 @@ mod tests {
             (Scalar::Date, "2026-08-ä1", "2026-08-ä1"),
             (Scalar::Text { min: 0, max: 9 }, "007", "007"),
         ] {
-            assert_eq!(lexical(scalar, text), expected);
+            assert_eq!(lexical(scalar, text.into()), expected);
         }
     }
 

@@ -127,22 +127,39 @@ fn a_value_without_content_counts_as_missing_in_every_format() {
 }
 
 #[test]
-fn a_file_that_is_not_well_formed_is_one_reject_and_the_others_are_loaded() {
+fn broken_records_are_rejected_in_place_and_all_others_are_loaded() {
     let (target, folder) = (target(), Folder::new());
-    folder.write("a.xml", interchange("Student", &student("1")));
-    let broken = interchange("Student", &student("2")).replace("</Student>", "</Pupil>");
-    folder.write("b.xml", broken);
+    let broken = student("2").replace("</Student>", "</Pupil>");
+    let students = student("1") + &broken + &student("3").replace("</Name>", "") + &student("4");
+    folder.write("b.xml", interchange("Student", &students));
     folder.write("c.xml", "\u{1f}\u{8b} not text");
+    let cut_off = interchange("Student", &(student("5") + &student("6")));
+    folder.write("d.xml", &cut_off[..cut_off.len() - 40]);
     folder.write("pupils.jsonl", "{}\n");
 
     let (summary, rejects) = load_all(&target, &[folder.path()]);
 
-    assert_eq!((summary.loaded, summary.rejected), (1, 3));
-    assert!(rejects[0]["file"].as_str().unwrap().ends_with("b.xml"));
-    assert_eq!(rejects[0]["line"], 3);
-    assert!(rejects[0]["column"].as_u64().unwrap() > 1);
-    assert!(rejects[0]["message"].as_str().unwrap().starts_with("Nothing of this file was loaded"));
-    assert!(rejects[2]["message"].as_str().unwrap().contains("resource and document"));
+    let of = |file: &str| -> Vec<_> {
+        let is_of = |reject: &&Value| reject["file"].as_str().unwrap().ends_with(file);
+        let told = |reject: &Value| {
+            let message = reject["message"].as_str().unwrap().to_owned();
+            (reject["line"].as_u64().unwrap(), reject["element"].clone(), message)
+        };
+        rejects.iter().filter(is_of).map(told).collect()
+    };
+    let ids: Vec<_> =
+        stored(&target, "students").iter().map(|s| s["studentUniqueId"].clone()).collect();
+    assert_eq!(ids, ["1", "4", "5"]);
+    assert_eq!((summary.loaded, summary.rejected), (3, 6), "{rejects:#?}");
+    assert_eq!(of("b.xml").iter().map(|told| told.0).collect::<Vec<_>>(), [4, 5]);
+    assert!(of("b.xml").iter().all(|told| told.1 == "Student"));
+    assert!(of("c.xml")[0].2.starts_with("Nothing of this file was loaded"));
+    assert!(of("d.xml")[0].2.starts_with("Among the records, the file ends"), "{:?}", of("d.xml"));
+    assert_eq!(of("d.xml")[1].1, "Student");
+    assert!(of("pupils.jsonl")[0].2.contains("resource and document"));
+    // Columns count bytes, in the file.
+    let columns: Vec<_> = rejects.iter().map(|reject| reject["column"].as_u64()).collect();
+    assert!(columns.iter().flatten().all(|column| *column > 0));
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn a_dry_run_gives_the_same_report_and_writes_nothing() {
 fn a_stopped_load_ends_and_keeps_the_records_already_loaded() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
-    let students: String = (0..2_000).map(|number| student(&number.to_string())).collect();
+    let students: String = (0..5_000).map(|number| student(&number.to_string())).collect();
     folder.write("b.xml", interchange("Student", &students));
     let options = LoadOptions { paths: vec![folder.path().to_owned()], ..LoadOptions::default() };
     let is_stopped = std::cell::Cell::new(false);
@@ -149,13 +149,13 @@ fn a_stopped_load_ends_and_keeps_the_records_already_loaded() {
     let ended = load(
         &target,
         &options,
-        &mut |progress| is_stopped.set(progress.documents >= 1_000),
+        &mut |progress| is_stopped.set(progress.documents >= 3_000),
         &|| is_stopped.get(),
     );
 
     assert!(matches!(ended, Err(LoadError::Stopped)));
     let loaded = stored(&target, "students").len();
-    assert!(0 < loaded && loaded < 2_000, "{loaded}");
+    assert!(0 < loaded && loaded < 5_000, "{loaded}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub use homeroom_testkit::Folder;
 use homeroom_testkit::trial;
 use serde_json::Value;
 
-const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
+pub const SEED: &str = include_str!("../../../../models/ed-fi/5.2.0/seed.jsonl");
 
 /// Makes an empty, seeded store of the shipped model.
 pub fn target() -> Documents {

@@ -27,9 +27,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::error::StoreError;
 use crate::sqlite::network::refuse_network_folder;
 
-use path::folder_of;
-pub(crate) use path::with_ending;
 pub use path::{FileId, real_file};
+pub(crate) use path::{folder_of, with_ending};
 
 /// Endings of the names of a store's files.
 const PARTS: [&str; 3] = ["", "-wal", "-shm"];
@@ -193,8 +192,21 @@ impl Lock {
     ///
     /// [`StoreError::Unusable`] when one of them is missing: its removal could not be noticed.
     pub(crate) fn keep(&self) -> Result<(), StoreError> {
-        let mut ids = Vec::with_capacity(PARTS.len());
-        for path in PARTS.map(|ending| with_ending(&self.path, ending)) {
+        self.keep_parts(&PARTS)
+    }
+
+    /// Does the same for a file that has no write-ahead log.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lock::keep`].
+    pub(crate) fn keep_file(&self) -> Result<(), StoreError> {
+        self.keep_parts(&PARTS[..1])
+    }
+
+    fn keep_parts(&self, parts: &[&str]) -> Result<(), StoreError> {
+        let mut ids = Vec::with_capacity(parts.len());
+        for path in parts.iter().map(|ending| with_ending(&self.path, ending)) {
             tighten(&path);
             let id = FileId::of(&path).ok_or_else(|| {
                 StoreError::Unusable(format!(

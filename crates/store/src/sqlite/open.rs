@@ -11,6 +11,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::error::StoreError;
 use crate::health::{CHECKS, TOO_OLD_TO_CHECK};
 use crate::migration::{HAS_DOCUMENTS, MIGRATIONS, is_too_old, newest, too_old};
+use crate::sqlite::direct::{complete_if_left, refuse_incomplete};
 use crate::sqlite::lock::{Lock, real_file};
 use crate::sqlite::place;
 use crate::store::Health;
@@ -24,6 +25,20 @@ pub(crate) const BUSY: Duration = Duration::from_secs(5);
 /// Opens the file for writing: takes the lock, creates and migrates as needed. The lock has to
 /// outlive the connection.
 pub(crate) fn open_file(
+    path: &Path,
+    page_bytes: u32,
+    cache_kib: u32,
+) -> Result<(Lock, Connection), StoreError> {
+    let (lock, connection) = prepare_file(path, page_bytes, cache_kib)?;
+    complete_if_left(&connection)?;
+    // The first read opens the log, which a file that was in another mode does not have yet.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    lock.keep()?;
+    Ok((lock, connection))
+}
+
+/// Does the same, except that the files may still change.
+pub(crate) fn prepare_file(
     path: &Path,
     page_bytes: u32,
     cache_kib: u32,
@@ -50,9 +65,6 @@ pub(crate) fn open_file(
     place::refuse_second_name(&connection, path)?;
     lock.check()?;
     migrate(&connection, version)?;
-    // The first read opens the log, which a file that was in another mode does not have yet.
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-    lock.keep()?;
     Ok((lock, connection))
 }
 
@@ -151,6 +163,7 @@ pub(crate) fn open_existing(path: &Path, cache_kib: u32) -> Result<(Connection, 
     if found == 0 {
         return Err(StoreError::Unusable(format!("{} is not a Homeroom store", path.display())));
     }
+    refuse_incomplete(&connection)?;
     Ok((connection, found))
 }
 

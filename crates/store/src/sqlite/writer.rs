@@ -1,10 +1,11 @@
-//! The single writer: takes the jobs that have arrived, runs them in one transaction with a
-//! savepoint for each plan, and answers when the commit is on disk.
+//! The single writer: takes the jobs that have arrived, runs them in one transaction, and answers
+//! when the commit is on disk. If a plan's writes fail, the transaction is repeated without them.
 #![expect(
     clippy::disallowed_methods,
     reason = "a checkpoint that could not be done is tried again later"
 )]
 
+mod repeat;
 mod run;
 mod target_cache;
 mod trouble;
@@ -17,16 +18,18 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::counters::LAST_ID;
 use crate::error::StoreError;
+use crate::plan::Write;
 use crate::queue::{Arrivals, GROUP_MAX, Queue};
 use crate::row::Count;
 use crate::sqlite::checkpoint::{self, Checkpointer};
 use crate::sqlite::error::of_commit;
 use crate::sqlite::reach::{ChangedTies, Climbs};
 use crate::sqlite::shared::Shared;
+use crate::sqlite::statements::write_counts;
 use crate::store::Job;
 
 /// Pause between two attempts to write to a disk that has failed.
@@ -44,6 +47,8 @@ pub(crate) fn start(
     let writer = Writer {
         last_id: connection.query_row(LAST_ID, [], |row| row.get(0))?,
         last_change_version: shared.newest_change_version.load(Ordering::Acquire),
+        begun: (0, 0),
+        written: vec![],
         tally: HashMap::new(),
         targets: target_cache::TargetCache::default(),
         climbs: Climbs::default(),
@@ -68,6 +73,10 @@ pub(crate) struct Writer {
     shared: Arc<Shared>,
     last_id: i64,
     last_change_version: i64,
+    /// The last number and change version when the open transaction began.
+    begun: (i64, i64),
+    /// The writes of each plan in the open transaction, to repeat it.
+    written: Vec<Vec<Write>>,
     /// Changes of the kept counts that are not written yet.
     tally: HashMap<Count, i64>,
     targets: target_cache::TargetCache,
@@ -90,7 +99,7 @@ impl Writer {
     fn work(mut self, arrivals: &Arrivals) {
         let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP_MAX);
         while let Some(first) = self.wait(arrivals) {
-            let before = (self.last_id, self.last_change_version);
+            self.begun = (self.last_id, self.last_change_version);
             let mut ended = self.shared.file.check_place().and_then(|()| {
                 self.connection.execute_batch("BEGIN IMMEDIATE").map_err(Into::into)
             });
@@ -113,12 +122,7 @@ impl Writer {
                 if !self.connection.is_autocommit() {
                     _ = self.connection.execute_batch("ROLLBACK");
                 }
-                (self.last_id, self.last_change_version) = before;
-                self.tally.clear();
-                self.targets.forget_all();
-                self.climbs.forget();
-                self.changed_ties = ChangedTies::default();
-                self.access_version = None;
+                self.forget();
                 ended = Err(self.settle(error));
             } else {
                 self.writes_work();
@@ -135,6 +139,7 @@ impl Writer {
                     StoreError::Unsure
                 });
             }
+            self.written.clear();
             self.shared.waiting.fetch_sub(group.len(), Ordering::Relaxed);
             for job in group.drain(..) {
                 job.answer(ended.clone());
@@ -160,6 +165,7 @@ impl Writer {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
+                    self.targets.shrink();
                     self.log_may_shrink = !checkpoint::shrink(&self.connection, &self.shared);
                     self.try_again();
                 }
@@ -169,22 +175,7 @@ impl Writer {
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
-        let mut upsert = self.connection.prepare_cached(
-            "INSERT INTO tally (kind, block, n) VALUES (?1, ?2, ?3)
-             ON CONFLICT (kind, block) DO UPDATE SET n = n + excluded.n",
-        )?;
-        let mut gone = self.connection.prepare_cached(
-            "INSERT INTO gone (part, kind, n) VALUES (?1, ?2, ?3)
-             ON CONFLICT (part, kind) DO UPDATE SET n = n + excluded.n",
-        )?;
-        for (count, n) in self.tally.drain().filter(|(_, n)| *n != 0) {
-            match count {
-                Count::Documents(kind, block) => upsert.execute(params![kind, block, n])?,
-                Count::Tombstones(kind) => gone.execute(params![0, kind, n])?,
-                Count::PastTies(label) => gone.execute(params![1, label, n])?,
-            };
-        }
-        drop((upsert, gone));
+        write_counts(&self.connection, self.tally.drain())?;
         let begun = Instant::now();
         self.connection.execute_batch("COMMIT").map_err(of_commit)?;
         self.shared.commits.note(begun.elapsed());

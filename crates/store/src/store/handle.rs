@@ -14,8 +14,9 @@ use crate::postgres::{self, Postgres};
 use crate::snapshot::{Snapshot, SnapshotOptions};
 use crate::sql::Sql;
 use crate::sqlite::{self, FileId, Sqlite};
-use crate::store::job::{Outcome, PlanJob};
+use crate::store::job::{Job, Outcome, PlanJob};
 use crate::store::options::{Options, StoreLoad};
+use crate::store::submitted::Submitted;
 use crate::store::temporary::TemporaryFolder;
 use crate::store::url::StoreUrl;
 
@@ -185,18 +186,16 @@ impl Store {
     /// Runs many plans one after the other, independently: a refused plan does not affect the
     /// others. Outcomes are in the order of the plans.
     pub fn run_all_blocking<D: Decide>(&self, plans: Vec<Plan<D>>) -> Vec<Outcome<D>> {
-        let count = plans.len();
-        let (reply, answer) = std::sync::mpsc::sync_channel(1);
-        let errand = Errand::default();
-        let job =
-            PlanJob::new(plans, errand, move |outcomes: Vec<Outcome<D>>| _ = reply.send(outcomes));
-        let pushed = match &*self.engine {
-            Engine::Sqlite(sqlite) => sqlite.writer.push(Box::new(job)),
-            Engine::Postgres(postgres) => postgres.push(Box::new(job)),
-        };
-        pushed.and_then(|()| answer.recv().map_err(|_| StoreError::Closed)).unwrap_or_else(
-            |error| (0..count).map(|_| Err(Refused::Store(error.clone()))).collect(),
-        )
+        self.submit(plans).wait()
+    }
+
+    /// Does the same without waiting for the outcomes, so that the next plans can be made
+    /// meanwhile. Waits for room in the writer's queue.
+    pub fn submit<D: Decide>(&self, plans: Vec<Plan<D>>) -> Submitted<D> {
+        submit(plans, |job| match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.writer.push(job),
+            Engine::Postgres(postgres) => postgres.push(job),
+        })
     }
 
     /// Returns why nothing can be written at the moment, if so.
@@ -275,4 +274,17 @@ impl Store {
             Engine::Postgres(_) => panic!("the store is not embedded"),
         }
     }
+}
+
+/// Makes a job of plans and puts it into a writer's queue.
+pub(super) fn submit<D: Decide>(
+    plans: Vec<Plan<D>>,
+    push: impl FnOnce(Box<dyn Job>) -> Result<(), StoreError>,
+) -> Submitted<D> {
+    let count = plans.len();
+    let (reply, answer) = std::sync::mpsc::sync_channel(1);
+    let errand = Errand::default();
+    let job =
+        PlanJob::new(plans, errand, move |outcomes: Vec<Outcome<D>>| _ = reply.send(outcomes));
+    Submitted { count, answer: push(Box::new(job)).map(|()| answer) }
 }

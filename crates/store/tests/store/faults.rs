@@ -80,3 +80,43 @@ fn a_plan_that_writes_no_document_has_no_change_version() {
         assert_eq!(ran.change_version, 0);
     }
 }
+
+#[test]
+fn a_write_that_fails_fails_only_its_own_plan() {
+    for (store, a, b) in stores() {
+        create(&store, document(b, "t", vec![]));
+        let target = store.target_blocking(key("t")).unwrap().unwrap().0;
+        let mut base = document(a, "base", vec![]);
+        base.alias = Some(key("alias"));
+        create(&store, base);
+        let mut same_alias = document(a, "same alias", vec![target]);
+        same_alias.alias = Some(key("alias"));
+        let documents = [
+            document(a, "x", vec![target]),
+            document(a, "t", vec![]),
+            document(a, "y", vec![target]),
+            same_alias,
+            document(a, "z", vec![]),
+        ];
+        let plans = documents
+            .into_iter()
+            .map(|new| Plan { ask: vec![], decide: Neighbour::Create(Some(Box::new(new))) });
+
+        let submitted = store.submit(plans.collect());
+        let outcomes = submitted.wait();
+
+        let versions: Vec<_> =
+            outcomes.iter().map(|ran| ran.as_ref().ok().map(|ran| ran.change_version)).collect();
+        let last = store.newest_change_version_blocking().unwrap();
+        assert_eq!(versions, [Some(last - 2), None, Some(last - 1), None, Some(last)]);
+        let x = store.document_by_key_blocking(key("x")).unwrap().unwrap();
+        let z = store.document_by_key_blocking(key("z")).unwrap().unwrap();
+        assert_eq!(z.id.0, x.id.0 + 2);
+        let edges = store.query_blocking(Sql::new("SELECT count(*) FROM ref", vec![])).unwrap();
+        let counted = store.query_blocking(Sql::new("SELECT sum(n) FROM tally", vec![])).unwrap();
+        assert_eq!(edges[0][0].as_integer(), Some(2));
+        assert_eq!(store.target_blocking(key("t")).unwrap().unwrap().0, target);
+        assert!(store.document_by_key_blocking(key("same alias")).unwrap().is_none());
+        assert!(format!("{:?}", counted[0][0]).contains('5'), "{counted:?}");
+    }
+}

@@ -3,6 +3,7 @@
 
 mod access_version;
 mod closing;
+mod direct;
 mod faults;
 mod files;
 mod given_up;

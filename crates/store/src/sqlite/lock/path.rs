@@ -54,7 +54,7 @@ pub fn real_file(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Returns the folder of a path.
-pub(super) fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
 }

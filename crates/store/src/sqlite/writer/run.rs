@@ -1,8 +1,8 @@
-//! Runs one plan: ask, decide, write, in a savepoint of its own.
+//! Runs one plan: ask, decide, write.
 
 use crate::error::StoreError;
 use crate::id::NaturalKey;
-use crate::plan::{ACCESS_VERSION, Answer, Ask, Target, Write};
+use crate::plan::{ACCESS_VERSION, Answer, Ask, Target};
 use crate::sqlite::probe;
 use crate::sqlite::select::passed;
 use crate::sqlite::value::rows;
@@ -36,33 +36,6 @@ impl Writer {
                     job.end(plan, done);
                     return Ok(());
                 }
-            }
-        }
-    }
-
-    fn write_all(&mut self, writes: Vec<Write>) -> Result<Result<i64, StoreError>, StoreError> {
-        let before = (self.last_id, self.last_change_version);
-        let mut tally = vec![];
-        self.connection.prepare_cached("SAVEPOINT plan")?.execute([])?;
-        let done: Result<(), StoreError> =
-            writes.into_iter().try_for_each(|write| self.write(write, &mut tally));
-        match done {
-            Ok(()) => {
-                self.connection.prepare_cached("RELEASE plan")?.execute([])?;
-                for (place, n) in tally {
-                    *self.tally.entry(place).or_default() += n;
-                }
-                let is_changed = self.last_change_version > before.1;
-                Ok(Ok(if is_changed { self.last_change_version } else { 0 }))
-            }
-            // A full disk or an I/O error has rolled the whole transaction back.
-            Err(error) if self.connection.is_autocommit() => Err(error),
-            Err(error) => {
-                self.connection.execute_batch("ROLLBACK TO plan; RELEASE plan")?;
-                (self.last_id, self.last_change_version) = before;
-                self.climbs.forget();
-                self.access_version = None;
-                Ok(Err(error))
             }
         }
     }

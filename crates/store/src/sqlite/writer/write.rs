@@ -7,12 +7,10 @@ use crate::id::{DocumentId, NaturalKey};
 use crate::plan::{NewDocument, Tombstone, Write};
 use crate::row::{Count, References, Row};
 use crate::sql::Sql;
+use crate::sqlite::statements::{ADD_ALIAS, ADD_DOCUMENT, ADD_TIE, REMOVE_TIE, REPLACE};
 use crate::sqlite::writer::Writer;
 use crate::tie::Tie;
 
-const ADD_TIE: &str = "INSERT INTO tie (label, item, holder, via) VALUES (?1, ?2, ?3, ?4)";
-const REMOVE_TIE: &str =
-    "DELETE FROM tie WHERE label = ?1 AND item = ?2 AND holder = ?3 AND via = ?4";
 const ADD_PAST_TIE: &str =
     "INSERT INTO past_tie (label, item, holder, via) VALUES (?1, ?2, ?3, ?4)";
 
@@ -20,23 +18,23 @@ impl Writer {
     /// Executes one write and records in `tally` how it changes the kept counts.
     pub(super) fn write(
         &mut self,
-        write: Write,
+        write: &mut Write,
         tally: &mut Vec<(Count, i64)>,
     ) -> Result<(), StoreError> {
         match write {
             Write::Create(new) => self.create(new, tally),
             Write::Replace { old, old_references, old_ties, new } => {
-                self.replace(old, &old_references, &old_ties, &new)
+                self.replace(*old, old_references, old_ties, new)
             }
-            Write::Delete { row, ties, tombstone } => self.delete(&row, &ties, &tombstone, tally),
-            Write::Part(sql) => self.execute(&sql),
+            Write::Delete { row, ties, tombstone } => self.delete(row, ties, tombstone, tally),
+            Write::Part(sql) => self.execute(sql),
             Write::Sql(sql) => {
                 // It may change anything.
                 self.targets.forget_all();
                 self.climbs.forget();
                 self.changed_ties.add_any();
                 self.access_version = None;
-                self.execute(&sql)
+                self.execute(sql)
             }
         }
     }
@@ -49,7 +47,7 @@ impl Writer {
 
     fn create(
         &mut self,
-        mut new: NewDocument,
+        new: &mut NewDocument,
         tally: &mut Vec<(Count, i64)>,
     ) -> Result<(), StoreError> {
         self.last_id += 1;
@@ -57,31 +55,28 @@ impl Writer {
         let id = self.last_id;
         new.references.name_itself(DocumentId(id));
         let packed = new.references.pack();
-        self.connection
-            .prepare_cached(
-                "INSERT INTO doc (id, uuid, kind, key, cv, modified, refs, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            )?
-            .execute(params![
-                id,
-                new.uuid.0,
-                new.kind.0,
-                new.key.0,
-                self.last_change_version,
-                new.modified,
-                packed,
-                new.body
-            ])?;
+        self.connection.prepare_cached(ADD_DOCUMENT)?.execute(params![
+            id,
+            new.uuid.0,
+            new.kind.0,
+            new.key.0,
+            self.last_change_version,
+            new.modified,
+            packed,
+            new.body
+        ])?;
         if let Some(alias) = new.alias {
-            self.connection
-                .prepare_cached("INSERT INTO alias (id, key) VALUES (?1, ?2)")?
-                .execute(params![id, alias.0])?;
+            self.connection.prepare_cached(ADD_ALIAS)?.execute(params![id, alias.0])?;
         }
         for target in References::targets(&packed) {
             self.edge(target, new.kind.0, id)?;
         }
         for tie in &new.ties {
             self.tie(ADD_TIE, tie, id)?;
+        }
+        let target = (DocumentId(id), new.uuid, new.kind);
+        for key in std::iter::once(new.key).chain(new.alias) {
+            self.targets.found(key, target);
         }
         tally.push((Count::of_document(new.kind, id), 1));
         Ok(())
@@ -96,11 +91,13 @@ impl Writer {
     ) -> Result<(), StoreError> {
         self.last_change_version += 1;
         let packed = new.references.pack();
-        self.connection
-            .prepare_cached(
-                "UPDATE doc SET cv = ?2, modified = ?3, refs = ?4, body = ?5 WHERE id = ?1",
-            )?
-            .execute(params![old.0, self.last_change_version, new.modified, packed, new.body])?;
+        self.connection.prepare_cached(REPLACE)?.execute(params![
+            old.0,
+            self.last_change_version,
+            new.modified,
+            packed,
+            new.body
+        ])?;
         let before = References::targets(old_references);
         let after = References::targets(&packed);
         for gone in before.iter().filter(|target| after.binary_search(target).is_err()) {

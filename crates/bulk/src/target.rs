@@ -1,0 +1,108 @@
+//! Where a load writes to.
+
+use std::sync::Arc;
+
+use homeroom_document::{Catalog, Documents};
+use homeroom_store::{
+    Answer, Ask, Decide, Decision, DirectLoad, DocumentId, KindId, NaturalKey, Plan, Refused, Sql,
+    Store, StoreError, Submitted,
+};
+
+/// A catalog, and the store or the direct load that documents are written to.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// The model, bound to the store.
+    pub catalog: &'a Arc<Catalog>,
+    place: Place<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Store(&'a Store),
+    Direct(&'a DirectLoad),
+}
+
+impl<'a> Target<'a> {
+    /// Writes to an open store.
+    pub(crate) fn store(documents: &'a Documents) -> Self {
+        Self { catalog: &documents.catalog, place: Place::Store(&documents.store) }
+    }
+
+    /// Writes to a store that is loaded directly.
+    pub(crate) fn direct(catalog: &'a Arc<Catalog>, load: &'a DirectLoad) -> Self {
+        Self { catalog, place: Place::Direct(load) }
+    }
+
+    /// Submits plans; batches are run in their order.
+    pub(crate) fn submit<D: Decide>(self, plans: Vec<Plan<D>>) -> Submitted<D> {
+        match self.place {
+            Place::Store(store) => store.submit(plans),
+            Place::Direct(load) => load.submit(plans),
+        }
+    }
+
+    /// Returns the newest change version, or for a direct load the one before it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of the store.
+    pub(crate) fn version(self) -> Result<i64, StoreError> {
+        match self.place {
+            Place::Store(store) => store.newest_change_version_blocking(),
+            Place::Direct(load) => Ok(load.version_before()),
+        }
+    }
+
+    /// Whether there is a document that has an identity, as its own or as an abstract base's.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of the store.
+    pub(crate) fn has(self, key: NaturalKey) -> Result<bool, StoreError> {
+        let load = match self.place {
+            Place::Store(store) => return Ok(store.target_blocking(key)?.is_some()),
+            Place::Direct(load) => load,
+        };
+        let found = ask(load, Ask::Target(key))?;
+        Ok(matches!(found, Some(Answer::Target(Some(_)))))
+    }
+
+    /// Returns texts of a kind's documents, in the order of their numbers.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of the store.
+    pub(crate) fn texts(
+        self,
+        kind: KindId,
+        after: DocumentId,
+        limit: u16,
+    ) -> Result<Vec<(DocumentId, String)>, StoreError> {
+        let load = match self.place {
+            Place::Store(store) => return store.texts_blocking(kind, after, limit),
+            Place::Direct(load) => load,
+        };
+        let text = "SELECT id, body FROM doc WHERE kind = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+        let arguments = [i64::from(kind.0), after.0, i64::from(limit)];
+        let sql = Sql::new(text, arguments.map(Into::into).into());
+        let Some(Answer::Rows(rows)) = ask(load, Ask::Sql(sql))? else { return Ok(vec![]) };
+        let texts = rows.iter().filter_map(|row| {
+            let id = DocumentId(row.first()?.as_integer()?);
+            Some((id, row.get(1)?.as_text()?.to_owned()))
+        });
+        Ok(texts.collect())
+    }
+}
+
+/// Asks a question after all batches before.
+fn ask(load: &DirectLoad, question: Ask) -> Result<Option<Answer>, StoreError> {
+    let decide = |found: Vec<Answer>| -> Decision<Option<Answer>, ()> {
+        Decision::Write(vec![], found.into_iter().next())
+    };
+    let asked = load.submit(vec![Plan { ask: vec![question], decide }]).wait().pop();
+    match asked {
+        Some(Ok(ran)) => Ok(ran.value),
+        Some(Err(Refused::Store(error))) => Err(error),
+        Some(Err(Refused::Decision(()))) | None => Ok(None),
+    }
+}
