@@ -15,6 +15,7 @@ const PUBLIC: [&str; 21] = [
     "GET /.well-known/jwks.json",
     "GET /adminapi",
     "GET /metadata",
+    "GET /metadata/adminapi/v2/swagger.json",
     "GET /metadata/changequeries/v1/swagger.json",
     "GET /metadata/composites/v1/{organization}/{category}/swagger.json",
     "GET /metadata/data/v3/dependencies",

@@ -111,7 +111,7 @@ fn a_correlation_id_leads_to_who_what_and_when() {
     ];
     let server = Server::start_with(&place, &environment);
     let mut client = server.client_of(&key);
-    let path = "/data/v3/ed-fi/students/00000000000000000000000000000000";
+    let path = "/data/v3/ed-fi/students/0197d8f1b4347f0b8a3e7b2c5d6e7f80";
     let headers = [("correlationid", "find-me"), ("origin", "https://app.test")];
 
     let answer = client.send("GET", path, &headers, None).unwrap();
@@ -127,7 +127,7 @@ fn a_correlation_id_leads_to_who_what_and_when() {
     assert_eq!(line["resource"], "ed-fi/students");
     assert_eq!(line["status"], 404);
     assert!(line["timestamp"].as_str().unwrap().ends_with('Z'), "{line}");
-    assert!(!text.contains("0000000000000000"), "{text}");
+    assert!(!text.contains("0197d8f1b4347f0b"), "{text}");
 }
 
 #[test]

@@ -74,11 +74,19 @@ fn commands_reach_the_server_of_their_own_store_in_a_shared_folder() {
     assert!(!left.iter().any(|name| name.contains("sock") || name.starts_with('.')), "{left:?}");
 }
 
+/// The fingerprint of a certificate.
+const FINGERPRINT: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
+/// The id of a job.
+const JOB: &str = "0196e2f05c6b7a418d7c1f5a2b3c4d5e";
+
 /// Commands that ask the server which has the store open, with their other arguments.
 const MANAGING: &[&[&str]] = &[
     &["keys", "create", "--claim-set", "FullAccess"],
     &["keys", "list"],
     &["keys", "rotate", "KEY"],
+    &["keys", "add-certificate", "KEY", FINGERPRINT],
+    &["keys", "remove-certificate", "KEY", FINGERPRINT],
     &["keys", "suspend", "KEY"],
     &["keys", "resume", "KEY"],
     &["keys", "revoke", "KEY"],
@@ -92,6 +100,10 @@ const MANAGING: &[&[&str]] = &[
     &["strategies", "put", "StudentWithAda", "--file", "view.json"],
     &["strategies", "remove", "StudentWithAda"],
     &["load", "students.jsonl"],
+    &["jobs", "list"],
+    &["jobs", "show", JOB],
+    &["jobs", "retry", JOB],
+    &["jobs", "cancel", JOB],
     &["backup", "the.copy"],
     &["views", "apply"],
     &["views", "drop"],
