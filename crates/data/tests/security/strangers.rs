@@ -10,7 +10,7 @@ use crate::app::failures::Failures;
 use crate::app::{FULL_ACCESS, TestApp};
 
 /// What anybody may call. A new line here is a decision.
-const PUBLIC: [&str; 21] = [
+const PUBLIC: [&str; 22] = [
     "GET /",
     "GET /.well-known/jwks.json",
     "GET /adminapi",
