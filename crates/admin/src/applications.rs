@@ -31,7 +31,7 @@ pub(crate) static APPLICATIONS: Resource = Resource {
     count_max: APPLICATIONS_MAX,
     members: &[
         needed("applicationName", Is::Text(TEXT_MAX)),
-        needed("vendorId", Is::Id),
+        needed("vendorId", Is::Id).null_by_command(),
         needed("claimSetName", Is::Text(TEXT_MAX)),
         optional("profileIds", Is::Ids(FEW_MAX, ID_MAX)),
         needed("educationOrganizationIds", Is::Ids(EDUCATION_ORGANIZATIONS_MAX, i64::MAX)),

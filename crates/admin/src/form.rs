@@ -30,16 +30,26 @@ pub(crate) struct Member {
     pub(crate) is: Is,
     /// Whether it is required, and must not be empty.
     pub(crate) needed: bool,
+    /// Whether it can be null in an answer although it is required in a request: an item that was
+    /// created by a command has none.
+    pub(crate) null_by_command: bool,
+}
+
+impl Member {
+    /// Returns the member as one that an item created by a command lacks.
+    pub(crate) const fn null_by_command(self) -> Member {
+        Member { null_by_command: true, ..self }
+    }
 }
 
 /// Creates a required member.
 pub(crate) const fn needed(name: &'static str, is: Is) -> Member {
-    Member { name, is, needed: true }
+    Member { name, is, needed: true, null_by_command: false }
 }
 
 /// Creates a member that may be absent or null.
 pub(crate) const fn optional(name: &'static str, is: Is) -> Member {
-    Member { name, is, needed: false }
+    Member { name, is, needed: false, null_by_command: false }
 }
 
 /// The greatest 32-bit id.

@@ -74,7 +74,7 @@ fn answer(shown: &Shown, without: &[&str]) -> Value {
             continue;
         }
         let mut schema = of_member(member.is);
-        if !member.needed {
+        if !member.needed || member.null_by_command {
             schema["nullable"] = true.into();
         }
         properties.insert(member.name.to_owned(), schema);

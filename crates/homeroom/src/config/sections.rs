@@ -189,7 +189,7 @@ pub struct BlobsConfig {
     /// beside a store in a file, and `blobs` in `store.data_dir` for a database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<PathBuf>,
-    /// How long bytes that belong to nobody are kept. Default: `1h`.
+    /// How long bytes that belong to nobody are kept. Default: `3600s`.
     pub grace: HumanDuration,
 }
 
