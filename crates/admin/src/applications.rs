@@ -32,7 +32,7 @@ pub(crate) static APPLICATIONS: Resource = Resource {
     members: &[
         needed("applicationName", Is::Text(TEXT_MAX)),
         needed("vendorId", Is::Id).null_by_command(),
-        needed("claimSetName", Is::Text(TEXT_MAX)),
+        needed("claimSetName", Is::Text(TEXT_MAX)).null_by_command(),
         optional("profileIds", Is::Ids(FEW_MAX, ID_MAX)),
         needed("educationOrganizationIds", Is::Ids(EDUCATION_ORGANIZATIONS_MAX, i64::MAX)),
         optional("odsInstanceIds", Is::Ids(FEW_MAX, ID_MAX)),
