@@ -46,6 +46,7 @@ mod grant;
 pub mod import;
 mod items;
 mod manage;
+mod many;
 mod oauth;
 mod ownership;
 mod phase;
@@ -89,6 +90,7 @@ pub use grant::{
 };
 pub use items::{ItemKind, ODS_INSTANCE, stable_id};
 pub use manage::{EDUCATION_ORGANIZATIONS_MAX, Manage, NAMESPACE_PREFIXES_MAX, TEXT_MAX};
+pub use many::{Begun, Planner};
 pub use phase::Phase;
 pub use recognized::Recognized;
 pub use registry::{ApplicationClient, KnownSet, Origin, Registry};

@@ -28,6 +28,7 @@
 //! ```
 
 mod api;
+mod batch;
 mod blocking;
 pub mod composites;
 mod deletes;
@@ -48,6 +49,9 @@ mod token_info;
 
 pub use api::{DataApi, SCOPE};
 pub(crate) use api::{DataState, no_snapshot, refuse_snapshot};
+pub use batch::{
+    BATCH_ANSWER_BYTES_MAX, BATCH_BYTES_MAX, BATCH_LINES_MAX, BATCHES_MAX, BATCHES_OF_KEY_MAX,
+};
 pub use composites::{CompositeError, Composites};
 pub use explain::manage;
 pub use problem::problem_of;

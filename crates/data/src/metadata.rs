@@ -143,6 +143,7 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
         openapi("/metadata/specifications/descriptors-spec.json", descriptors),
         openapi("/metadata/specifications/discovery-spec.json", OpenApi::Discovery),
         openapi("/metadata/specifications/change-queries-spec.json", OpenApi::ChangeQueries),
+        openapi("/metadata/batch/v1/swagger.json", OpenApi::Batch),
         openapi("/metadata/changequeries/v1/swagger.json", OpenApi::ChangeQueries),
         route(
             "/metadata/composites/v1/{organization}/{category}/swagger.json",

@@ -1,6 +1,6 @@
 //! The handlers: each is a short sequence of steps, the same for every resource.
 
-mod body;
+pub(crate) mod body;
 pub(crate) mod changes;
 mod id;
 mod other;

@@ -77,24 +77,33 @@ pub fn written(
     change_version: i64,
     was_put: bool,
 ) -> Response {
-    let status = match (was_put, written.effect) {
-        (true, _) => StatusCode::NO_CONTENT,
-        (false, Effect::Created) => StatusCode::CREATED,
-        (false, Effect::Updated | Effect::Unchanged) => StatusCode::OK,
-    };
+    let status = if was_put { StatusCode::NO_CONTENT } else { status_of_post(written.effect) };
     let mut response = empty_response(status);
     if let Ok(location) = HeaderValue::try_from(location(base_url, resource, written.uuid)) {
         response.headers_mut().insert(header::LOCATION, location);
     }
-    let version = match written.effect {
-        Effect::Unchanged => written.version_before,
-        Effect::Created | Effect::Updated => change_version,
-    };
-    set_etag(&mut response, version);
+    set_etag(&mut response, version_of(written, change_version));
     response
 }
 
-fn location(base_url: &str, resource: &Resource, uuid: Uuid) -> String {
+/// Returns the status of a POST that had this effect.
+pub fn status_of_post(effect: Effect) -> StatusCode {
+    match effect {
+        Effect::Created => StatusCode::CREATED,
+        Effect::Updated | Effect::Unchanged => StatusCode::OK,
+    }
+}
+
+/// Returns the version of a document that was written in this version.
+pub fn version_of(written: Written, change_version: i64) -> i64 {
+    match written.effect {
+        Effect::Unchanged => written.version_before,
+        Effect::Created | Effect::Updated => change_version,
+    }
+}
+
+/// Returns the address of a document.
+pub fn location(base_url: &str, resource: &Resource, uuid: Uuid) -> String {
     format!("{base_url}/data/v3/{}/{}/{uuid}", resource.schema, resource.endpoint)
 }
 

@@ -8,6 +8,7 @@ use homeroom_http::{BodyLimits, Guard, Route, handler, other_methods};
 use http::Method;
 
 use crate::api::{DataApi, DataState, SCOPE};
+use crate::batch;
 use crate::request::{changes, not_allowed, read, write};
 use crate::token_info;
 
@@ -18,6 +19,7 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     const PARTITIONS: &str = "/data/v3/{schema}/{endpoint}/partitions";
     const DELETES: &str = "/data/v3/{schema}/{endpoint}/deletes";
     const KEY_CHANGES: &str = "/data/v3/{schema}/{endpoint}/keyChanges";
+    const BATCH: &str = "/data/v3/batch";
     let api = &DataState { api: api.clone(), access: Arc::clone(access) };
     let route = |method: Method, template: &'static str, body_bytes, handler| {
         // Both name a resource, and no document.
@@ -45,6 +47,7 @@ pub fn routes(api: &DataApi, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
         other(DELETES, "GET, HEAD"),
         route(Method::GET, KEY_CHANGES, 0, handler(api, changes::key_changes)),
         other(KEY_CHANGES, "GET, HEAD"),
+        route(Method::POST, BATCH, 0, handler(api, batch::post)).with_body(batch::BODY),
         route(
             Method::GET,
             "/changeQueries/v1/availableChangeVersions",

@@ -5,6 +5,8 @@ use homeroom_testkit as app;
 
 #[path = "contract/audit.rs"]
 mod audit;
+#[path = "contract/batch.rs"]
+mod batch;
 #[path = "contract/bodies.rs"]
 mod bodies;
 #[path = "contract/changes.rs"]

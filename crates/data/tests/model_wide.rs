@@ -3,6 +3,8 @@
 
 use homeroom_testkit as app;
 
+#[path = "model_wide/batch.rs"]
+mod batch;
 #[path = "model_wide/empties.rs"]
 mod empties;
 #[path = "model_wide/identities.rs"]

@@ -64,7 +64,7 @@ pub use sqlite::{
     real_file,
 };
 pub use store::{
-    Deletion, Deletions, DirectLoad, Health, Look, Moment, Options, PostgresUrl, Restored,
+    Awaited, Deletion, Deletions, DirectLoad, Health, Look, Moment, Options, PostgresUrl, Restored,
     Restoring, StandardName, Store, StoreLoad, StoreUrl, Submitted, masked_text,
 };
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};

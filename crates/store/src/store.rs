@@ -1,5 +1,6 @@
 //! The store's public interface.
 
+mod awaited;
 mod copy;
 mod direct;
 mod handle;
@@ -16,6 +17,7 @@ mod submitted;
 mod temporary;
 mod url;
 
+pub use awaited::Awaited;
 pub use direct::DirectLoad;
 pub use handle::Store;
 pub(crate) use job::{Job, Step};

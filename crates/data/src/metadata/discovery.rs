@@ -53,6 +53,7 @@ pub fn listing(composites: &Composites, others: &[Listed], base_url: &str) -> Va
         })
     };
     let mut all = vec![
+        entry("Batch", "batch/v1", "Other"),
         entry("Change-Queries", "changequeries/v1", "Other"),
         entry("Descriptors", "data/v3/descriptors", ""),
         entry("Resources", "data/v3/resources", ""),

@@ -6,6 +6,7 @@
 //!
 //! Source: OpenAPI 3.0.3; the marks `x-Ed-Fi-…` of the Ed-Fi ODS/API 7.
 
+mod batch;
 mod composites;
 mod names;
 mod paths;
@@ -19,6 +20,7 @@ use homeroom_http::openapi as shared_openapi;
 use homeroom_model::{Model, Resource, ResourceKind};
 use serde_json::{Map, Value, json};
 
+pub(super) use batch::batch;
 pub(super) use composites::document as composites;
 pub(super) use words::words;
 

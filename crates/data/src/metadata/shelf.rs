@@ -32,6 +32,8 @@ pub enum Document {
 pub enum OpenApi {
     /// Of a section of the data API.
     Section(Section),
+    /// Of batches.
+    Batch,
     /// Of the change queries.
     ChangeQueries,
     /// Of the discovery document.

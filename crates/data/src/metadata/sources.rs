@@ -48,7 +48,9 @@ impl Sources {
         let sections = sections
             .map(|section| (OpenApi::Section(section), openapi::tags(&self.model, section)));
         let composites = (0..self.composites.categories.len()).map(OpenApi::Composites);
-        let small = [OpenApi::ChangeQueries, OpenApi::Discovery].into_iter().chain(composites);
+        let small = [OpenApi::Batch, OpenApi::ChangeQueries, OpenApi::Discovery]
+            .into_iter()
+            .chain(composites);
         let small = small.map(|document| {
             let whole = self.openapi(document);
             (document, tags_of(&whole).into_iter().map(str::to_owned).collect())
@@ -59,6 +61,7 @@ impl Sources {
     fn openapi(&self, document: OpenApi) -> Value {
         match document {
             OpenApi::Section(section) => openapi::document(&self.model, section),
+            OpenApi::Batch => openapi::batch(),
             OpenApi::ChangeQueries => openapi::change_queries(),
             OpenApi::Discovery => openapi::discovery(),
             OpenApi::Composites(at) => {

@@ -85,8 +85,23 @@ fn parse(
         });
     }
     let json = Json::read(bytes).map_err(|error| not_json(resource, &error))?;
+    document_of(catalog, resource, &json, id, is_strict)
+}
+
+/// Checks a document that was sent; `id` is that of the address.
+///
+/// # Errors
+///
+/// 400 for an id in a document that is to be created.
+pub(crate) fn document_of(
+    catalog: &Catalog,
+    resource: &Resource,
+    json: &Json<'_>,
+    id: Option<Uuid>,
+    is_strict: bool,
+) -> Result<Result<Document, Invalid>, Problem> {
     // The id in the URL counts, whatever the body says.
-    if let Json::Object(members) = &json
+    if let Json::Object(members) = json
         && id.is_none()
         && Json::member(members, "id").is_some_and(|sent| *sent != Json::Null)
     {
@@ -94,11 +109,11 @@ fn parse(
             "A document that is sent with POST must not have an id; the server gives it one.",
         ));
     }
-    let examined = examine(catalog, resource, &json);
+    let examined = examine(catalog, resource, json);
     if !is_strict {
         return Ok(examined);
     }
-    let mut doubts = doubtful(&catalog.model, resource, &json);
+    let mut doubts = doubtful(&catalog.model, resource, json);
     Ok(match examined {
         Ok(document) if doubts.is_empty() => Ok(document),
         Ok(_) => Err(Invalid { violations: doubts, descriptors: vec![] }),
@@ -126,7 +141,11 @@ fn not_json(resource: &Resource, error: &JsonError) -> Problem {
 }
 
 /// Returns every violation, including those of descriptors that do not exist.
-async fn invalid_document(api: &DataApi, resource: &Resource, invalid: Invalid) -> Problem {
+pub(crate) async fn invalid_document(
+    api: &DataApi,
+    resource: &Resource,
+    invalid: Invalid,
+) -> Problem {
     let mut violations = invalid.violations;
     for descriptor in invalid.descriptors.iter().take(DESCRIPTORS_NAMED_MAX) {
         match api.store.target(descriptor.key).await {
