@@ -17,7 +17,7 @@ use homeroom_access::{ApiClient, Begun, Call, Caller, Planner, Scope, authorize_
 use homeroom_document::Refusal;
 use homeroom_document::plan::{self, Precondition, Save};
 use homeroom_document::validate::Document;
-use homeroom_http::{Kind, Problem, Response};
+use homeroom_http::{Problem, Response};
 use homeroom_model::ResourceId;
 use homeroom_store::{ChangedAt, Plan};
 use http::StatusCode;
