@@ -76,6 +76,7 @@ impl Causes {
                 resource,
                 count: 0,
                 following: 0,
+                releases: 0,
                 follows: root.is_some(),
                 file: file.to_owned(),
                 line,
@@ -131,7 +132,13 @@ impl Causes {
             let all = Reverse(top.count + top.following);
             (all, top.what.clone(), id, root.is_some(), Reverse(cause.count), cause.what.clone())
         });
-        causes.into_iter().map(|((cause, _), _)| cause.clone()).collect()
+        causes
+            .into_iter()
+            .map(|((cause, _), _)| Cause {
+                releases: cause.count + cause.following,
+                ..cause.clone()
+            })
+            .collect()
     }
 
     fn get(&mut self, id: CauseId) -> Option<&mut (Cause, Option<CauseId>)> {

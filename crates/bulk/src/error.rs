@@ -17,8 +17,8 @@ pub enum LoadError {
     },
     /// The paths contain no file that can be loaded.
     #[error(
-        "no file to load: folders are searched for .xml, .jsonl, .ndjson and .json files, and \
-         none was found"
+        "no file to load: folders are searched for .xml, .jsonl, .ndjson, .json and .csv files, \
+         also packed as .gz or .zip, and none was found"
     )]
     Nothing,
     /// No resource has this name.

@@ -1,11 +1,11 @@
 //! Which documents exist: stored ones and, in a dry run, those that would be stored.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use homeroom_document::json::Json;
 use homeroom_document::validate::validate;
 use homeroom_model::{ResourceId, Target};
-use homeroom_store::{NaturalKey, Rehearsal};
+use homeroom_store::{DocumentId, NaturalKey, Rehearsal};
 
 use crate::error::LoadError;
 use crate::fault::Absent;
@@ -17,6 +17,11 @@ use crate::target::Target as WriteTarget;
 /// Most absent documents that are listed for one record.
 const ABSENT_MAX: usize = 100;
 
+/// Most values of a descriptor that are compared with an unknown one.
+const DESCRIPTORS_MAX: u16 = 5_000;
+/// Least likeness, from 0 to 1, of an unknown value to the one that may be meant.
+const LIKENESS_MIN: f64 = 0.75;
+
 /// The documents that exist at this point of a load.
 pub(crate) struct Existing<'a> {
     target: WriteTarget<'a>,
@@ -24,6 +29,8 @@ pub(crate) struct Existing<'a> {
     input: HashSet<ResourceId>,
     /// In a dry run: what would have been stored.
     rehearsal: Option<Rehearsal>,
+    /// URIs of stored descriptors, as far as they were asked for.
+    known: HashMap<ResourceId, Vec<String>>,
 }
 
 impl<'a> Existing<'a> {
@@ -34,7 +41,7 @@ impl<'a> Existing<'a> {
         input: HashSet<ResourceId>,
         rehearsal: Option<Rehearsal>,
     ) -> Self {
-        Self { target, input, rehearsal }
+        Self { target, input, rehearsal, known: HashMap::new() }
     }
 
     /// Whether a document with this identity exists.
@@ -113,6 +120,24 @@ impl<'a> Existing<'a> {
         Ok(absent)
     }
 
+    /// Names, for each missing descriptor, the stored one that is spelled most alike.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of the store.
+    pub(crate) fn name_nearest(&mut self, absent: &mut [Absent]) -> Result<(), LoadError> {
+        for absent in absent.iter_mut().filter(|absent| absent.is_descriptor) {
+            let Target::Resource(id) = absent.target else { continue };
+            if !self.known.contains_key(&id) {
+                let found = descriptors(self.target, id)?;
+                self.known.insert(id, found);
+            }
+            let known = self.known.get(&id).map(Vec::as_slice).unwrap_or_default();
+            absent.missing.nearest = nearest(&absent.missing.key, known);
+        }
+        Ok(())
+    }
+
     fn is_in_input(&self, target: Target) -> bool {
         match target {
             Target::Resource(id) => self.input.contains(&id),
@@ -121,5 +146,44 @@ impl<'a> Existing<'a> {
                 subclasses.any(|id| self.input.contains(id))
             }
         }
+    }
+}
+
+/// Returns the URIs of stored descriptors.
+fn descriptors(target: WriteTarget<'_>, id: ResourceId) -> Result<Vec<String>, LoadError> {
+    let kind = target.catalog.kind(id);
+    let texts = target.texts(kind, DocumentId(0), DESCRIPTORS_MAX)?;
+    let uri = |text: &str| {
+        let Ok(Json::Object(members)) = Json::read(text.as_bytes()) else { return None };
+        let member = |name| match Json::member(&members, name) {
+            Some(Json::Text(text)) => Some(text.to_string()),
+            _ => None,
+        };
+        Some(format!("{}#{}", member("namespace")?, member("codeValue")?))
+    };
+    Ok(texts.iter().filter_map(|(_, text)| uri(text)).collect())
+}
+
+/// Returns the URI whose code is spelled most like that of an unknown one, if any is like it.
+fn nearest(unknown: &str, known: &[String]) -> Option<String> {
+    let code = |uri: &str| uri.rsplit('#').next().unwrap_or_default().trim().to_lowercase();
+    let wanted = code(unknown);
+    let like = |uri: &String| (strsim::jaro_winkler(&wanted, &code(uri)), uri.clone());
+    let best = known.iter().map(like).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 >= LIKENESS_MIN).then_some(best.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_descriptor_has_a_nearest_one_only_if_it_is_like_it() {
+        let known = ["uri://x/A#Ninth grade", "uri://x/A#Tenth grade"].map(str::to_owned);
+
+        assert_eq!(nearest("uri://y/A#ninth grade", &known), Some(known[0].clone()));
+        assert_eq!(nearest("uri://x/A#Tenth  grde", &known), Some(known[1].clone()));
+        assert_eq!(nearest("uri://x/A#Zq", &known), None);
+        assert_eq!(nearest("uri://x/A#Ninth grade", &[]), None);
     }
 }

@@ -104,6 +104,30 @@ impl Fault<'_> {
         }
     }
 
+    /// Returns the status with which the API refuses a document for such a fault.
+    pub(crate) fn status(&self) -> u16 {
+        match self.code() {
+            Code::Unreadable | Code::Invalid | Code::KeyChange => 400,
+            Code::Denied(_) => 403,
+            Code::NotFound => 404,
+            Code::Unresolved | Code::IdentityTaken | Code::Referred => 409,
+            Code::Version => 412,
+            Code::TooLarge => 413,
+            Code::Failed => 500,
+        }
+    }
+
+    /// Returns what found the fault, as other loaders name it.
+    pub(crate) fn method(&self) -> &'static str {
+        match (self, self.code()) {
+            (Self::Absent(_), Code::Invalid) => "descriptors",
+            (_, Code::Unreadable | Code::TooLarge) => "json",
+            (_, Code::Unresolved | Code::Referred) => "references",
+            (_, Code::IdentityTaken) => "uniqueness",
+            _ => "schema",
+        }
+    }
+
     /// Returns the texts for the fault; `name` is that of the resource or, for a file, of the file.
     pub(crate) fn words(&self, name: &str) -> Words {
         let r#type = self.code().urn();
@@ -184,12 +208,15 @@ impl Fault<'_> {
 
     fn absent_words(&self, name: &str, all: &[Absent]) -> Words {
         let message = spell(all.iter().map(|absent| {
-            let Missing { resource, key, path, rejected } = &absent.missing;
+            let Missing { resource, key, path, nearest, rejected } = &absent.missing;
             let mut message = if absent.is_descriptor {
                 format!("The {resource} {key}, used at {path}, is not in the store.")
             } else {
                 format!("The {resource} {key}, which {path} refers to, does not exist.")
             };
+            if let Some(nearest) = nearest {
+                _ = write!(message, " The nearest that is: {nearest}.");
+            }
             if let Some(at) = rejected {
                 _ = write!(message, " It was rejected itself: {}, line {}.", at.file, at.line);
             }
@@ -348,6 +375,7 @@ mod tests {
                 resource: resource.into(),
                 key: "{}".into(),
                 path: format!("$.items[3].{resource}"),
+                nearest: None,
                 rejected,
             },
             target: Target::Resource(homeroom_model::ResourceId(0)),

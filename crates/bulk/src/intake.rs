@@ -237,9 +237,16 @@ impl<'a> Intake<'a> {
     }
 
     fn stored(&mut self, entry: &Entry, effect: Effect) {
+        let tally = self.report.tally(Some(entry.resource));
         match effect {
-            Effect::Created | Effect::Updated => self.report.counts.loaded += 1,
-            Effect::Unchanged => self.report.counts.unchanged += 1,
+            Effect::Created | Effect::Updated => {
+                tally.loaded += 1;
+                self.report.counts.loaded += 1;
+            }
+            Effect::Unchanged => {
+                tally.unchanged += 1;
+                self.report.counts.unchanged += 1;
+            }
         }
         self.decided(entry.resource);
         for key in std::iter::once(entry.keys.0).chain(entry.keys.1) {
@@ -330,6 +337,7 @@ impl<'a> Intake<'a> {
         mut absent: Vec<Absent>,
     ) -> Result<(), LoadError> {
         self.report.explain(&mut absent);
+        self.existing.name_nearest(&mut absent)?;
         self.reject(record, &Fault::Absent(&absent))
     }
 

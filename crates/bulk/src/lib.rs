@@ -1,4 +1,4 @@
-//! Loads files of documents, as interchange XML or JSON lines, in dependency order and through the
+//! Loads files of documents, as interchange XML, JSON or CSV, packed or not, in dependency order and through the
 //! data API's own stages.
 //!
 //! [`load`] first surveys every file: it reads each from end to end and keeps only where the
@@ -32,9 +32,15 @@
 
 mod causes;
 mod checked;
+mod csv_file;
+mod csv_map;
+mod csv_rows;
+mod deleting;
 mod error;
 mod existing;
+mod exported;
 mod fault;
+mod find;
 mod flaw;
 #[cfg(fuzzing)]
 pub mod fuzz;
@@ -44,6 +50,8 @@ mod json_file;
 mod json_items;
 mod levels;
 mod load;
+mod manifest;
+mod packed;
 mod place;
 mod reading;
 mod record;
@@ -52,6 +60,7 @@ mod reject_files;
 mod report;
 mod source;
 mod sources;
+mod spool;
 mod survey;
 mod target;
 mod waiting;
@@ -59,9 +68,9 @@ mod writing;
 mod xml;
 
 pub use error::LoadError;
+pub use find::STDIN_BYTES_MAX;
 pub use load::{LoadOptions, Phase, Progress, load, load_direct, load_documents};
-pub use reject::{Cause, Missing, Reject, RejectedAt, Summary, Warning};
-pub use source::STDIN_BYTES_MAX;
+pub use reject::{Cause, Missing, Reject, RejectedAt, Summary, Tally, Warning};
 
 #[cfg(test)]
 mod tests;

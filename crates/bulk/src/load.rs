@@ -11,14 +11,15 @@ use homeroom_store::{DIRECT_DOCUMENTS_MAX, DirectLoad, KindId, Options, StoreErr
 use serde::{Deserialize, Serialize};
 
 use crate::checked::check;
+use crate::deleting::Deleting;
 use crate::error::LoadError;
+use crate::find::{find, refuse_as_output};
 use crate::intake::{Intake, Origin, given_record};
 use crate::levels::{Levels, resource_named};
 use crate::place::At;
-use crate::reading::{Read, read_all, survey_all};
+use crate::reading::{Direction, Read, read_all, survey_all};
 use crate::reject::Summary;
 use crate::report::Report;
-use crate::source;
 use crate::sources::Sources;
 use crate::survey::Survey;
 use crate::target::Target;
@@ -30,12 +31,16 @@ use crate::xml::{Lookups, ReadError, Shapes};
 pub struct LoadOptions {
     /// Files and folders; `-` is the standard input.
     pub paths: Vec<PathBuf>,
+    /// File that says what the columns of CSV files are, as `[[map]]` tables.
+    pub map: Option<PathBuf>,
     /// File for the results, as JSON lines; `-` is the standard output.
     pub results: Option<PathBuf>,
     /// Folder for the rejected records, in their original form.
     pub rejects: Option<PathBuf>,
     /// Whether to write nothing to the store.
     pub dry_run: bool,
+    /// Whether to delete the documents that the files identify, instead of loading them.
+    pub delete: bool,
     /// Whether to reject records with what is ignored or guessed otherwise: members and elements
     /// that the model does not have, and dates that could begin with the month or the day.
     pub strict: bool,
@@ -160,9 +165,9 @@ fn run<'t>(
     let model = Arc::clone(&catalog.model);
     let levels = Levels::of_model(&model, &options.select)?;
     let shapes = Shapes::of(&model);
-    let files = source::find(&model, &options.paths)?;
+    let files = find(&model, &options.paths, options.map.as_deref())?;
     if let Some(results) = &options.results {
-        source::refuse_as_output(&files, results)?;
+        refuse_as_output(&files, results)?;
     }
     let names = files.iter().map(|file| file.name.clone()).collect();
     let report = Report::new(names, options.results.as_deref(), options.rejects.as_deref())?;
@@ -189,6 +194,16 @@ fn run<'t>(
     now.phase = Phase::Loading;
     let target = (ending.begin)(now.documents_in_all)?;
     let lookups = Lookups::new(target, &shapes);
+    if options.delete {
+        let mut tell = |report: &Report| {
+            now.documents = report.counts.documents;
+            now.rejected = report.counts.rejected;
+            now.seconds = began.elapsed().as_secs_f64();
+            progress(&now);
+        };
+        let report = take_back(&sources, (target, &lookups), report, is_stopped, &mut tell)?;
+        return report.finish(began.elapsed().as_secs_f64(), &model);
+    }
     let origin = Origin { sources: &sources, lookups: &lookups, is_strict: options.strict };
     let mut intake = Intake::new(target, Some(origin), report, options.dry_run, is_stopped)?;
     let mut tell = |intake: &Intake<'_>, phase| {
@@ -199,7 +214,7 @@ fn run<'t>(
         now.seconds = began.elapsed().as_secs_f64();
         progress(&now);
     };
-    read_all(&sources, catalog, options.strict, &mut |read| {
+    read_all(&sources, catalog, options.strict, Direction::Forward, &mut |read| {
         match read {
             Read::Records(records) => {
                 for record in records {
@@ -222,7 +237,33 @@ fn run<'t>(
     tell(&intake, Phase::Completing);
     (ending.finish)()?;
     let seconds = began.elapsed().as_secs_f64();
-    intake.report.finish(seconds, |resource| model.resource(resource).name.clone())
+    intake.report.finish(seconds, &model)
+}
+
+/// Deletes the documents that the files identify.
+fn take_back(
+    sources: &Sources<'_>,
+    (target, lookups): (Target<'_>, &Lookups<'_>),
+    report: Report,
+    is_stopped: &dyn Fn() -> bool,
+    tell: &mut dyn FnMut(&Report),
+) -> Result<Report, LoadError> {
+    let mut deleting = Deleting::new(target, sources, lookups, report, is_stopped);
+    read_all(sources, target.catalog, false, Direction::Backward, &mut |read| {
+        match read {
+            Read::Records(records) => {
+                for record in records.into_iter().rev() {
+                    deleting.take(record)?;
+                }
+                tell(&deleting.report);
+            }
+            Read::Changed(file, malformed) => deleting.report.reject_file(file, &malformed)?,
+            Read::EndOfLevel => deleting.settle()?,
+        }
+        Ok(())
+    })?;
+    deleting.give_up()?;
+    Ok(deleting.report)
 }
 
 /// Loads documents, each given as resource (endpoint or name) and JSON text, which must come after
@@ -258,7 +299,7 @@ pub fn load_documents<N: AsRef<str>>(
     }
     intake.give_up()?;
     let seconds = began.elapsed().as_secs_f64();
-    intake.report.finish(seconds, |resource| model.resource(resource).name.clone())
+    intake.report.finish(seconds, &model)
 }
 
 /// Surveys all files, several at the same time, and reports what is found in their order.
@@ -284,6 +325,10 @@ fn survey(
         report.counts.passed_over += survey.passed_over;
         for stray in &survey.strays {
             report.reject_stray(index, stray)?;
+        }
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        if let Some(damage) = sources.files.get(at).and_then(|file| file.damage.as_ref()) {
+            report.reject_stray(index, damage)?;
         }
         for (element, unknown) in &survey.unknown {
             report.reject_unknown(element, unknown.count, unknown.first)?;

@@ -26,6 +26,15 @@ const PIECE: usize = 256;
 /// Most pieces of a run that wait to be taken.
 const PIECES_MAX: usize = 4;
 
+/// In which order runs are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// What is referred to comes first.
+    Forward,
+    /// What is referred to comes last.
+    Backward,
+}
+
 /// What is read, one after the other.
 #[derive(Debug)]
 pub(crate) enum Read {
@@ -60,6 +69,7 @@ pub(crate) fn read_all(
     sources: &Sources<'_>,
     catalog: &Catalog,
     is_strict: bool,
+    direction: Direction,
     take: &mut dyn FnMut(Read) -> Result<(), LoadError>,
 ) -> Result<(), LoadError> {
     let threads = threads();
@@ -71,7 +81,14 @@ pub(crate) fn read_all(
         for _ in 0..threads {
             start(scope, || read_runs(sources, catalog, is_strict, &to_do))?;
         }
-        hand_on(sources, &tasks, 2 * threads, take)
+        let order: Box<dyn Iterator<Item = (u32, Run)>> = match direction {
+            Direction::Forward => Box::new(sources.order()),
+            Direction::Backward => {
+                let order: Vec<_> = sources.order().collect();
+                Box::new(order.into_iter().rev())
+            }
+        };
+        hand_on(order, &tasks, 2 * threads, take)
     })
 }
 
@@ -131,12 +148,11 @@ fn threads() -> usize {
 
 /// Gives the threads their runs and takes the records, in order.
 fn hand_on(
-    sources: &Sources<'_>,
+    mut order: impl Iterator<Item = (u32, Run)>,
     tasks: &SyncSender<Task>,
     ahead: usize,
     take: &mut dyn FnMut(Read) -> Result<(), LoadError>,
 ) -> Result<(), LoadError> {
-    let mut order = sources.order().peekable();
     let mut arriving: VecDeque<Arriving> = VecDeque::new();
     let mut changed: Option<(u32, u16)> = None;
     let mut level = None;

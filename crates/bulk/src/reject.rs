@@ -1,5 +1,7 @@
 //! What a load reports about records that it could not load.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// A reject: one line of the results.
@@ -29,9 +31,15 @@ pub struct Reject {
     /// Documents that it refers to and that do not exist.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Missing>,
-    /// Number of records that it stands for, if more than one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<u64>,
+    /// Number of records that it stands for.
+    pub count: u64,
+    /// The status with which the API would have refused it.
+    pub status_code: u16,
+    /// What found the fault: `json`, `schema`, `descriptors`, `references` or `uniqueness`. For XML
+    /// and CSV, `json` means that the record cannot be read.
+    pub method: &'static str,
+    /// The line again, as lists of other loaders have it.
+    pub line_numbers: [u64; 1],
 }
 
 /// A document that a record refers to and that does not exist.
@@ -43,6 +51,9 @@ pub struct Missing {
     pub key: String,
     /// JSON path of the reference.
     pub path: String,
+    /// For a descriptor: the stored one that is spelled most alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<String>,
     /// Place of the record that should have provided it, but was itself rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rejected: Option<RejectedAt>,
@@ -73,6 +84,10 @@ pub struct Cause {
     /// records rejected for this cause. They are counted by causes of their own, which come next.
     #[serde(default)]
     pub following: u64,
+    /// Number of records that can be loaded, as far as is known, when this is mended: `count` and
+    /// `following`. A record with several faults is counted for the first.
+    #[serde(default)]
+    pub releases: u64,
     /// Whether the records have no fault of their own: they follow the nearest cause above that
     /// does not follow another.
     #[serde(default)]
@@ -101,6 +116,49 @@ pub struct Warning {
     pub line: u64,
 }
 
+/// What became of the records of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct Tally {
+    /// Number of documents created or updated.
+    pub loaded: u64,
+    /// Number of documents that were already stored with the same content.
+    pub unchanged: u64,
+    /// Number of records that could not be loaded.
+    pub rejected: u64,
+    /// Number of documents deleted.
+    pub deleted: u64,
+    /// All of them together.
+    pub records_processed: u64,
+    /// Those that were already stored.
+    pub records_skipped: u64,
+    /// Those that could not be loaded.
+    pub records_failed: u64,
+}
+
+impl Tally {
+    /// Returns the tally with the sums and the other names of its counts.
+    #[must_use]
+    pub(crate) fn complete(self) -> Self {
+        Self {
+            records_processed: self.loaded + self.unchanged + self.rejected + self.deleted,
+            records_skipped: self.unchanged,
+            records_failed: self.rejected,
+            ..self
+        }
+    }
+
+    /// Yields each outcome with its number.
+    pub fn outcomes(self) -> [(&'static str, u64); 4] {
+        [
+            ("loaded", self.loaded),
+            ("unchanged", self.unchanged),
+            ("rejected", self.rejected),
+            ("deleted", self.deleted),
+        ]
+    }
+}
+
 /// Outcome of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Summary {
@@ -112,6 +170,9 @@ pub struct Summary {
     pub rejected: u64,
     /// Number of records read, each of which is a document: loaded, unchanged or rejected.
     pub documents: u64,
+    /// Number of documents deleted, when files are taken back.
+    #[serde(default)]
+    pub deleted: u64,
     /// Duration in seconds.
     pub seconds: f64,
     /// Number of documents whose identity occurred earlier in the input; the last one counts.
@@ -122,6 +183,10 @@ pub struct Summary {
     pub files: u64,
     /// Whether it was a dry run, which writes nothing.
     pub dry_run: bool,
+    /// What became of the records of each resource, `ed-fi/students`; rejects whose resource is not
+    /// known, such as files that cannot be read, stand under `unknown`.
+    #[serde(default)]
+    pub resources: BTreeMap<String, Tally>,
     /// Causes of the rejects, the most frequent first.
     pub causes: Vec<Cause>,
     /// Elements and members that were skipped.

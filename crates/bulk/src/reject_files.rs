@@ -125,7 +125,7 @@ impl RejectFiles {
         }
         let (part, mut out) = self.begin_file(&source.relative)?;
         let (mut suffix, mut root_end): (&[u8], _) = (b"", vec![]);
-        match source.format {
+        match &source.format {
             Format::Xml => {
                 let mut from = File::open(&source.path)?;
                 from.seek(SeekFrom::Start(survey.root.start))?;
@@ -139,6 +139,10 @@ impl RejectFiles {
             Format::Json(Layout::Array, _) => {
                 out.write_all(b"[\n")?;
                 suffix = b"]\n";
+            }
+            Format::Csv(layout) => {
+                out.write_all(&layout.header)?;
+                out.write_all(b"\n")?;
             }
             Format::Json(Layout::Lines, _) | Format::Empty | Format::Unreadable(_) => {}
         }

@@ -1,10 +1,10 @@
 //! Reports a load: counts, rejects line by line, their causes, and copies of the rejected records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use homeroom_model::{Resource, ResourceId};
+use homeroom_model::{Model, Resource, ResourceId};
 use homeroom_store::{NaturalKey, OutputError, OutputKind};
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::causes::{Causes, Reason};
 use crate::error::LoadError;
 use crate::fault::{Absent, Fault, lacking};
 use crate::place::{At, Malformed};
-use crate::reject::{Missing, Reject, RejectedAt, Summary, Warning};
+use crate::reject::{Missing, Reject, RejectedAt, Summary, Tally, Warning};
 use crate::reject_files::RejectFiles;
 use crate::sources::Sources;
 
@@ -44,6 +44,7 @@ pub(crate) struct Report {
     /// Counts so far; causes and warnings are added at the end.
     pub counts: Summary,
     names: Vec<String>,
+    tallies: HashMap<Option<ResourceId>, Tally>,
     causes: Causes,
     warnings: BTreeMap<(ResourceId, String), (u64, At)>,
     results: Option<Results>,
@@ -79,11 +80,17 @@ impl Report {
         Ok(Self {
             counts: Summary::default(),
             names,
+            tallies: HashMap::new(),
             causes: Causes::default(),
             warnings: BTreeMap::new(),
             results: results.transpose()?,
             files: files.transpose()?,
         })
+    }
+
+    /// Returns the counts of a resource, to be added to.
+    pub(crate) fn tally(&mut self, resource: Option<ResourceId>) -> &mut Tally {
+        self.tallies.entry(resource).or_default()
     }
 
     /// Fills in, for each missing document, the rejected record that should have provided it.
@@ -143,6 +150,7 @@ impl Report {
             }
         }
         self.counts.rejected += 1;
+        self.tally(resource.map(|resource| resource.id)).rejected += 1;
         let is_xml = sources.is_some_and(|sources| sources.is_xml(at.file));
         self.write(Reject {
             file,
@@ -155,7 +163,10 @@ impl Report {
             message: words.message,
             hint: words.hint,
             missing,
-            count: None,
+            count: 1,
+            status_code: fault.status(),
+            method: fault.method(),
+            line_numbers: [line],
         })?;
         match sources {
             Some(sources) => self.copy(sources, at),
@@ -192,6 +203,7 @@ impl Report {
         let cause = self.causes.of(words.reason((&name, fault.line)));
         self.causes.count(cause, 1);
         self.counts.rejected += 1;
+        self.tally(None).rejected += 1;
         self.write(Reject {
             file: name,
             line: fault.line,
@@ -203,7 +215,10 @@ impl Report {
             message: words.message,
             hint: words.hint,
             missing: vec![],
-            count: None,
+            count: 1,
+            status_code: about.status(),
+            method: about.method(),
+            line_numbers: [fault.line],
         })
     }
 
@@ -224,6 +239,7 @@ impl Report {
         let cause = self.causes.of(words.reason((&file, first.line)));
         self.causes.count(cause, count);
         self.counts.rejected += count;
+        self.tally(None).rejected += count;
         self.counts.documents += count;
         self.write(Reject {
             file,
@@ -236,7 +252,10 @@ impl Report {
             message: words.message,
             hint: words.hint,
             missing: vec![],
-            count: Some(count),
+            count,
+            status_code: fault.status(),
+            method: fault.method(),
+            line_numbers: [first.line],
         })
     }
 
@@ -275,11 +294,8 @@ impl Report {
     /// # Errors
     ///
     /// [`LoadError::Output`].
-    pub(crate) fn finish(
-        mut self,
-        seconds: f64,
-        name_of: impl Fn(ResourceId) -> String,
-    ) -> Result<Summary, LoadError> {
+    pub(crate) fn finish(mut self, seconds: f64, model: &Model) -> Result<Summary, LoadError> {
+        let name_of = |resource: ResourceId| model.resource(resource).name.clone();
         if let Some(files) = self.files.take() {
             files.finish()?;
         }
@@ -299,7 +315,12 @@ impl Report {
             file: self.name(at.file).to_owned(),
             line: at.line,
         });
+        let path = |id: Option<ResourceId>| {
+            id.map_or_else(|| "unknown".to_owned(), |id| resource_path(model.resource(id)))
+        };
+        let tallies = self.tallies.iter().map(|(id, tally)| (path(*id), tally.complete()));
         let summary = Summary {
+            resources: tallies.collect(),
             seconds: (seconds * 1_000.0).round() / 1_000.0,
             causes: self.causes.sorted(),
             warnings: warnings.collect(),
@@ -349,6 +370,6 @@ impl From<OutputError> for LoadError {
 impl Missing {
     /// Describes the target of a reference that cannot be resolved.
     pub(crate) fn new(resource: &str, key: String, path: String) -> Self {
-        Self { resource: resource.to_owned(), key, path, rejected: None }
+        Self { resource: resource.to_owned(), key, path, nearest: None, rejected: None }
     }
 }

@@ -5,6 +5,7 @@ use std::fs::File;
 
 use homeroom_model::{Model, ResourceId};
 
+use crate::csv_file::{CsvFile, CsvLayout};
 use crate::error::LoadError;
 use crate::json_file::JsonFile;
 use crate::json_items::Layout;
@@ -54,6 +55,7 @@ impl<'a> Sources<'a> {
                 xml::survey(&opened, index, self.shapes, self.levels)
             }
             Format::Json(..) => self.json_file(at, index).survey(self.levels),
+            Format::Csv(layout) => self.csv_file(at, index, layout).survey(self.levels),
             Format::Empty => Ok(Survey::default()),
             Format::Unreadable(problem) => Err(malformed(problem.clone())),
         }
@@ -96,6 +98,7 @@ impl<'a> Sources<'a> {
                 let is_wanted = |id: Option<ResourceId>| id.map_or(level == 0, is_wanted);
                 self.json_file(at, index).each(run, &is_wanted, take)
             }
+            Format::Csv(layout) => self.csv_file(at, index, layout).each(run, take),
             Format::Empty | Format::Unreadable(_) => Ok(()),
         }
     }
@@ -124,9 +127,10 @@ impl<'a> Sources<'a> {
         take: impl FnOnce(Record<'_>) -> T,
     ) -> Result<T, ReadError> {
         let index = usize::try_from(at.file).unwrap_or(usize::MAX);
-        match self.files[index].format {
+        match &self.files[index].format {
             Format::Xml => self.xml_file(index, at.file).at(at, lookups, take),
             Format::Json(..) => self.json_file(index, at.file).at(at, take),
+            Format::Csv(layout) => self.csv_file(index, at.file, layout).at(at, take),
             Format::Empty | Format::Unreadable(_) => {
                 Err(Malformed { line: 1, column: 1, message: "it is empty".into() }.into())
             }
@@ -136,6 +140,10 @@ impl<'a> Sources<'a> {
     fn xml_file(&self, at: usize, index: u32) -> XmlFile<'_> {
         let (path, survey) = (&self.files[at].path, &self.surveys[at]);
         XmlFile::new(self.model, self.shapes, path, index, survey)
+    }
+
+    fn csv_file<'f>(&'f self, at: usize, index: u32, layout: &'f CsvLayout) -> CsvFile<'f> {
+        CsvFile { model: self.model, path: &self.files[at].path, index, layout }
     }
 
     fn json_file(&self, at: usize, index: u32) -> JsonFile<'_> {

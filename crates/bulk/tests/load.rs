@@ -4,6 +4,10 @@
 mod direct;
 #[path = "load/formats.rs"]
 mod formats;
+#[path = "load/formats_agree.rs"]
+mod formats_agree;
+#[path = "load/inputs.rs"]
+mod inputs;
 #[path = "load/lookups.rs"]
 mod lookups;
 #[path = "load/order.rs"]
@@ -11,6 +15,8 @@ mod order;
 #[path = "load/rejects.rs"]
 mod rejects;
 mod support;
+#[path = "load/taking_back.rs"]
+mod taking_back;
 
 use serde_json::{Value, json};
 

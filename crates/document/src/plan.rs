@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use homeroom_access::{Grant, UpsertGrant};
 use homeroom_model::Resource;
-use homeroom_store::{Ask, ChangedAt, Plan, Uuid};
+use homeroom_store::{Ask, ChangedAt, NaturalKey, Plan, Uuid};
 
 use crate::catalog::Catalog;
 use crate::validate::Document;
@@ -59,4 +59,17 @@ pub fn delete(
 ) -> Plan<Delete> {
     let decide = Delete::new(catalog, resource.id, grant, precondition, now);
     Plan { ask: vec![Ask::DocumentByUuid(id)], decide }
+}
+
+/// Deletes the document that has this identity, unless others refer to it.
+pub fn delete_identified(
+    catalog: &Arc<Catalog>,
+    resource: &Resource,
+    key: NaturalKey,
+    grant: Grant,
+    precondition: Precondition,
+    now: ChangedAt,
+) -> Plan<Delete> {
+    let decide = Delete::new(catalog, resource.id, grant, precondition, now);
+    Plan { ask: vec![Ask::Document(key)], decide }
 }

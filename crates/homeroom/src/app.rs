@@ -22,6 +22,7 @@ use homeroom_store::{ChangedAt, Options, Snapshot, SnapshotOptions, Store, Store
 
 use crate::config::{Config, Part, ServerConfig};
 use crate::exit::Failure;
+use crate::load_metrics::LoadMetrics;
 use crate::probes;
 use crate::standard::{self, Standard};
 
@@ -38,6 +39,8 @@ pub struct App {
     pub blobs: Blobs,
     /// Metrics of this process.
     pub metrics: Arc<Metrics>,
+    /// Items of the loads that this process did.
+    pub load_metrics: Arc<LoadMetrics>,
     /// The store's gauges among the metrics.
     pub store_gauges: Arc<probes::StoreGauges>,
     /// The standard that is served.
@@ -130,6 +133,7 @@ impl App {
             data,
             access,
             jobs,
+            load_metrics: Arc::default(),
             blobs,
             metrics: Arc::new(metrics),
             store_gauges,

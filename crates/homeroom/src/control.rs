@@ -140,6 +140,7 @@ pub fn perform(
             let summary =
                 homeroom_bulk::load(&app.data.documents(), &options, &mut tell, is_stopped)
                     .map_err(Failure::from)?;
+            app.load_metrics.add(&summary);
             serde_json::to_value(summary).map_err(|error| failed(&error))
         }
     }

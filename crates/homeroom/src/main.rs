@@ -8,6 +8,7 @@ mod exit;
 mod exposition;
 mod health;
 mod job_metrics;
+mod load_metrics;
 mod logging;
 mod output;
 mod probes;

@@ -13,6 +13,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::exposition::Form;
 use crate::job_metrics;
+use crate::load_metrics::LoadMetrics;
 use crate::process::{Process, Space};
 
 /// The end of a text of OpenMetrics.
@@ -113,28 +114,30 @@ pub fn metrics_route<C: Send + Sync + 'static>(
     metrics: &Arc<Metrics>,
     store: &Arc<StoreGauges>,
     jobs: &Jobs,
+    loads: &Arc<LoadMetrics>,
 ) -> Route<C> {
-    type State = (Arc<Metrics>, Arc<StoreGauges>, Jobs);
-    let state: State = (Arc::clone(metrics), Arc::clone(store), jobs.clone());
-    let answer = handler(&state, |(metrics, store, jobs): State, call: Call<C>| async move {
-        let form = Form::accepted(&call.headers);
-        store.read().await;
-        let jobs = job_metrics::lines(&jobs).await;
-        let text = with_own_figures(metrics.text(), &store, &jobs);
-        let mut response = json_response(StatusCode::OK, form.of(text));
-        let media = HeaderValue::from_static(form.media_type());
-        response.headers_mut().insert(header::CONTENT_TYPE, media);
-        Ok::<_, Problem>(response)
-    });
+    type State = (Arc<Metrics>, Arc<StoreGauges>, Jobs, Arc<LoadMetrics>);
+    let state: State = (Arc::clone(metrics), Arc::clone(store), jobs.clone(), Arc::clone(loads));
+    let answer =
+        handler(&state, |(metrics, store, jobs, loads): State, call: Call<C>| async move {
+            let form = Form::accepted(&call.headers);
+            store.read().await;
+            let own = job_metrics::lines(&jobs).await + &loads.lines();
+            let text = with_own_figures(metrics.text(), &store, &own);
+            let mut response = json_response(StatusCode::OK, form.of(text));
+            let media = HeaderValue::from_static(form.media_type());
+            response.headers_mut().insert(header::CONTENT_TYPE, media);
+            Ok::<_, Problem>(response)
+        });
     public("/metrics", answer)
 }
 
-/// Adds the figures of the process and of the jobs, and those of the store that are not whole
+/// Adds the figures of the process, of the jobs and of loads, and those of the store that are not whole
 /// numbers, before the end of a text of metrics.
-fn with_own_figures(mut text: String, store: &StoreGauges, jobs: &str) -> String {
+fn with_own_figures(mut text: String, store: &StoreGauges, own: &str) -> String {
     text.truncate(text.strip_suffix(END).map_or(text.len(), str::len));
     store.write_commits(&mut text);
-    text.push_str(jobs);
+    text.push_str(own);
     if let Some(process) = Process::read() {
         process.write(&mut text);
     }

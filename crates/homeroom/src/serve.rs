@@ -140,7 +140,12 @@ impl Server {
         let door = Arc::new(door);
         let admin_limits = Limits { connections: admin_connections, ..limits };
         let mut admin_routes = probes::routes(&app.ready);
-        admin_routes.push(probes::metrics_route(&app.metrics, &app.store_gauges, &app.jobs));
+        admin_routes.push(probes::metrics_route(
+            &app.metrics,
+            &app.store_gauges,
+            &app.jobs,
+            &app.load_metrics,
+        ));
         let admin_metrics = Arc::new(homeroom_gateway::Metrics::new(env!("CARGO_PKG_VERSION")));
         let admin_door =
             FrontDoor::new(admin_routes, Arc::clone(&app.access), admin_metrics, admin_limits)

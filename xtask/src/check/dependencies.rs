@@ -35,7 +35,13 @@ const KNOWS: &[(&str, &[&str])] = &[
     ),
     (
         "homeroom-bulk",
-        &["homeroom-document", "homeroom-access", "homeroom-store", "homeroom-model"],
+        &[
+            "homeroom-export",
+            "homeroom-document",
+            "homeroom-access",
+            "homeroom-store",
+            "homeroom-model",
+        ],
     ),
     ("homeroom-export", &["homeroom-document", "homeroom-store", "homeroom-model"]),
 ];

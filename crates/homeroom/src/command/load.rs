@@ -25,21 +25,30 @@ use crate::exit::{Exit, Failure};
 /// The number of causes that are shown; the results contain all.
 const CAUSES_SHOWN: usize = 10;
 
-/// Loads interchange XML and JSON lines, in the order of their dependencies, whatever file they are
-/// in. Records that cannot be loaded are rejected, with the reason and how to mend them.
+/// Loads interchange XML, JSON and CSV, packed or not, in the order of their dependencies, whatever
+/// file they are in. Records that cannot be loaded are rejected, with the reason and how to mend them.
 #[derive(Debug, Args)]
 #[command(after_help = "Files:
   *.xml                    an interchange; a folder is searched for all files of these kinds
   students.jsonl           one document per line; the file is named after the endpoint or resource;
   students/1.json          also .ndjson, .json (lines or one array), or a folder of that name
-  -                        standard input: lines {\"resource\": \"ed-fi/students\", \"document\": {…}}
+  pupils.csv               one document per row, as [[map]] tables in a .toml file beside it or in
+                           --map FILE say: file, resource, columns = {header = \"$.json.path\"}
+  edfi/Student.csv         a table as `homeroom export --format csv` writes it, with those beside it
+  *.gz, *.zip              any of these, packed
+  manifest.json, list.xml  the files that an export's manifest, or another loader's list, names
+  -                        standard input: lines {\"resource\": \"ed-fi/students\", \"document\": {…}},
+                           or an interchange; it may be packed
 
 Examples:
   homeroom load descriptors/ samples/ --results results.jsonl --rejects rejects/
   homeroom load Student.xml --dry-run
   homeroom load district/ --select students,schools --json
   homeroom load district/ --direct --data-dir new
-  zcat export.jsonl.gz | homeroom load -
+  homeroom load export/manifest.json
+  homeroom load samples/ --delete
+  homeroom load pupils.csv.gz --map mapping.toml
+  curl -s https://sis.example.org/students.jsonl.gz | homeroom load -
 
 The exit code is 0 when everything was loaded, 3 when records were rejected.")]
 pub struct LoadArgs {
@@ -61,6 +70,9 @@ pub struct LoadArgs {
     /// does not have, and dates such as 3/4/2026, which could begin with the month or the day
     #[arg(long)]
     strict: bool,
+    /// Reads the columns of CSV files by the `[[map]]` tables of this file
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
     /// Loads only these resources (endpoints or names, separated by commas)
     #[arg(long, value_name = "RESOURCES", value_delimiter = ',')]
     select: Vec<String>,
@@ -77,8 +89,12 @@ struct Way {
     dry_run: bool,
     /// Takes the fastest path into a store that is empty and that no server has open: indexes are
     /// built at the end. The result is the same
-    #[arg(long, conflicts_with = "dry_run")]
+    #[arg(long, conflicts_with_all = ["dry_run", "delete"])]
     direct: bool,
+    /// Takes back what the files brought: deletes the documents that they identify, those that refer
+    /// to others first. What other documents still refer to is rejected
+    #[arg(long, conflicts_with = "dry_run")]
+    delete: bool,
 }
 
 /// Runs the command in the server that has the store open, or else in this process.
@@ -94,7 +110,7 @@ pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
         }
         return run_by(&args, |options, progress| load_there(&config, options, progress));
     }
-    if args.way.dry_run {
+    if args.way.dry_run || args.way.delete {
         crate::app::refuse_absent(&config)?;
     }
     expect_paths(&args.paths)?;
@@ -156,6 +172,7 @@ fn load_there(
     for path in &mut there.paths {
         *path = if path == stream { folder.standard_input()? } else { whole(path)? };
     }
+    there.map = options.map.as_deref().map(whole).transpose()?;
     let printed = folder.0.join("results.jsonl");
     there.results = match &options.results {
         Some(path) if path == stream => Some(printed.clone()),
@@ -192,7 +209,7 @@ impl Temporary {
 
     /// Copies standard input to a file; each line names its resource.
     fn standard_input(&self) -> Result<PathBuf, Failure> {
-        let path = self.0.join("stdin.jsonl");
+        let path = self.0.join("stdin");
         let mut input = std::io::stdin().lock().take(STDIN_BYTES_MAX + 1);
         let copied = std::fs::File::create(&path)
             .and_then(|mut file| std::io::copy(&mut input, &mut file))
@@ -224,9 +241,11 @@ fn run_by(
     let stdout = PathBuf::from("-");
     let options = LoadOptions {
         paths: args.paths.clone(),
+        map: args.map.clone(),
         results: args.results.clone().or(args.json.then_some(stdout)),
         rejects: args.rejects.clone(),
         dry_run: args.way.dry_run,
+        delete: args.way.delete,
         strict: args.strict,
         select: args.select.clone(),
     };
@@ -243,11 +262,14 @@ fn run_by(
 }
 
 fn told(summary: &Summary, args: &LoadArgs) -> String {
-    let done = if summary.dry_run { "would be loaded" } else { "loaded" };
+    let (done, otherwise, count) = match (args.way.delete, summary.dry_run) {
+        (true, _) => ("deleted", "were not there", summary.deleted),
+        (false, true) => ("would be loaded", "were already stored", summary.loaded),
+        (false, false) => ("loaded", "were already stored", summary.loaded),
+    };
     let mut out = format!(
-        "{} documents {done}, {} were already stored, {} rejected ({} records in {:.1} s, {} \
-         records/s)\n",
-        grouped(summary.loaded),
+        "{} documents {done}, {} {otherwise}, {} rejected ({} records in {:.1} s, {} records/s)\n",
+        grouped(count),
         grouped(summary.unchanged),
         grouped(summary.rejected),
         grouped(summary.documents),
@@ -294,11 +316,12 @@ fn progress_text(progress: &Progress) -> String {
             grouped(progress.documents_in_all)
         ),
         Phase::Loading => format!(
-            "{} files, {} of {} documents, {}/s, {} rejects",
+            "{} files, {} of {} documents, {}/s, {}{} rejects",
             grouped(progress.files),
             grouped(progress.documents),
             grouped(progress.documents_in_all),
             grouped(rate(progress.documents, progress.seconds)),
+            left_text(progress),
             grouped(progress.rejected)
         ),
         Phase::Completing => format!(
@@ -307,6 +330,22 @@ fn progress_text(progress: &Progress) -> String {
             grouped(progress.documents),
             grouped(progress.rejected)
         ),
+    }
+}
+
+/// Tells how long the rest takes at the rate so far.
+#[expect(clippy::cast_precision_loss, reason = "an estimate needs no more digits")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is not negative")]
+fn left_text(progress: &Progress) -> String {
+    let left = progress.documents_in_all.saturating_sub(progress.documents);
+    if progress.documents == 0 || left == 0 {
+        return String::new();
+    }
+    let seconds = (left as f64 * progress.seconds / progress.documents as f64).ceil() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s left, "),
+        60..3_600 => format!("{}:{:02} min left, ", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02} h left, ", seconds / 3_600, seconds / 60 % 60),
     }
 }
 
@@ -329,6 +368,6 @@ mod tests {
 
         let text = progress_text(&progress);
 
-        assert_eq!(text, "49 files, 5,000 of 17,449 documents, 2,500/s, 3 rejects");
+        assert_eq!(text, "49 files, 5,000 of 17,449 documents, 2,500/s, 5 s left, 3 rejects");
     }
 }

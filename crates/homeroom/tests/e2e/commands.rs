@@ -100,6 +100,7 @@ const MAKING_NO_STORE: &[&[&str]] = &[
     &["strategies", "list"],
     &["jobs", "list"],
     &["load", "students.jsonl", "--dry-run"],
+    &["load", "students.jsonl", "--delete"],
     &["views", "apply"],
     &["counts"],
     &["export", "--out", "out"],

@@ -17,6 +17,7 @@ mod lab_edfi;
 mod lab_target;
 mod lifecycle;
 mod listening;
+mod loads;
 mod log_file;
 mod logs;
 mod one_store;

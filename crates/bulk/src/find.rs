@@ -1,0 +1,421 @@
+//! Finds the files of a load.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use homeroom_model::Model;
+use homeroom_store::is_held_here;
+
+use crate::csv_file::CsvLayout;
+use crate::csv_map::CsvMaps;
+use crate::error::LoadError;
+use crate::exported::ExportedTables;
+use crate::json_items::Layout;
+use crate::manifest::{self, Listed};
+use crate::packed::{Packing, Unpacked, unpack};
+use crate::place::Malformed;
+use crate::source::{Extension, Format, SourceFile, format_of, irregular};
+use crate::spool::Spool;
+
+/// Most files per load.
+const FILES_MAX: usize = 100_000;
+/// Deepest level of folders that is searched.
+const FOLDERS_MAX: usize = 32;
+/// Most bytes that are read from the standard input.
+pub const STDIN_BYTES_MAX: u64 = 64 << 30;
+/// The path that means the standard input.
+const STDIN: &str = "-";
+
+/// Finds the files below all paths, in the order of the paths, and by name within a folder. `map`
+/// is a file of mappings for CSV; mappings among the paths count as well.
+///
+/// # Errors
+///
+/// [`LoadError::Path`], [`LoadError::Nothing`].
+pub(crate) fn find(
+    model: &Model,
+    paths: &[PathBuf],
+    map: Option<&Path>,
+) -> Result<Vec<SourceFile>, LoadError> {
+    let mut maps = vec![];
+    for path in map.into_iter().chain(paths.iter().map(PathBuf::as_path)) {
+        if is_toml(path) || map == Some(path) {
+            maps.push(CsvMaps::read(model, path)?);
+        }
+    }
+    let mut finding = Finding { model, maps, tables: OnceCell::new(), found: vec![] };
+    for path in paths {
+        finding.path(path)?;
+    }
+    let mut found = finding.found;
+    let mut seen = HashSet::new();
+    found
+        .retain(|file| seen.insert(file.path.canonicalize().unwrap_or_else(|_| file.path.clone())));
+    if found.is_empty() { Err(LoadError::Nothing) } else { Ok(found) }
+}
+
+/// The files found so far.
+struct Finding<'m> {
+    model: &'m Model,
+    maps: Vec<CsvMaps>,
+    tables: OnceCell<ExportedTables>,
+    found: Vec<SourceFile>,
+}
+
+impl Finding<'_> {
+    fn path(&mut self, path: &Path) -> Result<(), LoadError> {
+        if path.as_os_str() == STDIN {
+            return self.standard_input();
+        }
+        let wrong = |problem: String| LoadError::Path { path: path.to_owned(), problem };
+        let about = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+        if about.is_dir() {
+            return self.folder(path);
+        }
+        if is_toml(path) {
+            let named = self.maps.iter().find(|maps| maps.is_of(path));
+            let files: Vec<PathBuf> = named.into_iter().flat_map(CsvMaps::files).collect();
+            for file in files {
+                let relative = file.file_name().map_or_else(PathBuf::new, PathBuf::from);
+                self.listed(Listed { path: file, bytes: None }, relative)?;
+            }
+            return Ok(());
+        }
+        if let Some(files) = manifest::listed(path)? {
+            let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+            for file in files {
+                let relative = file.path.strip_prefix(&folder).unwrap_or(&file.path).to_owned();
+                self.listed(file, relative)?;
+            }
+            return Ok(());
+        }
+        self.file(path, path.file_name().map_or_else(PathBuf::new, PathBuf::from))
+    }
+
+    fn folder(&mut self, path: &Path) -> Result<(), LoadError> {
+        let mut files = vec![];
+        search(path, FOLDERS_MAX, &mut files)?;
+        for map in files.iter().filter(|file| is_toml(file) && CsvMaps::is_at(file)) {
+            self.maps.push(CsvMaps::read(self.model, map)?);
+        }
+        for file in files {
+            let is_list = is_toml(&file) || manifest::listed(&file)?.is_some();
+            if !is_list {
+                let relative = file.strip_prefix(path).unwrap_or(&file).to_owned();
+                self.file(&file, relative)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a file that a list names. One that is not there is rejected; the others are loaded.
+    fn listed(&mut self, listed: Listed, relative: PathBuf) -> Result<(), LoadError> {
+        let Listed { path, bytes } = listed;
+        let Ok(about) = std::fs::metadata(&path) else {
+            let problem = "a list of files names it, and it is not there".to_owned();
+            self.unreadable(&path, relative, problem);
+            return Ok(());
+        };
+        if bytes.is_some_and(|bytes| bytes != about.len()) {
+            let problem = format!(
+                "it has {} bytes, and its export's manifest says {}; it is incomplete or was \
+                 changed. Load the file itself if that is meant",
+                about.len(),
+                bytes.unwrap_or_default()
+            );
+            self.unreadable(&path, relative, problem);
+            return Ok(());
+        }
+        self.file(&path, relative)
+    }
+
+    fn file(&mut self, path: &Path, relative: PathBuf) -> Result<(), LoadError> {
+        refuse_open_store(path)?;
+        if let Some(format) = irregular(path) {
+            self.add(path, relative, format, None);
+            return Ok(());
+        }
+        let is_mapped = self.maps.iter().any(|maps| maps.of(path).is_some());
+        if !is_mapped && self.exported(path, &relative) {
+            return Ok(());
+        }
+        let is_known = Extension::of(path).is_some();
+        match Packing::of(path, is_known) {
+            Some(packing) => self.packed(path, path, &relative, packing),
+            None => {
+                let format = self.format(path, path);
+                self.add(path, relative, format, None);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a table of an export. Returns whether it is one.
+    fn exported(&mut self, path: &Path, relative: &Path) -> bool {
+        let is_packed = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
+        let plain = if is_packed { path.with_extension("") } else { path.to_owned() };
+        if Extension::of(&plain) != Some(Extension::Csv) {
+            return false;
+        }
+        let tables = self.tables.get_or_init(|| ExportedTables::new(self.model));
+        let Some((resource, is_own)) = tables.of(path) else { return false };
+        if !is_own {
+            let name = &self.model.resource(resource).name;
+            let own = |ending: &str| path.with_file_name(format!("{name}{ending}")).is_file();
+            // It is read together with the documents' own table.
+            if !own(".csv") && !own(".csv.gz") {
+                let problem = format!(
+                    "it is a part of documents whose own table, {name}.csv, is not beside it"
+                );
+                self.unreadable(path, relative.to_owned(), problem);
+            }
+            return true;
+        }
+        let folder = path.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+        let is_escaped = manifest::is_escaped(folder);
+        match tables.documents(self.model, resource, path, is_escaped) {
+            Ok(spool) => {
+                let mut plain = relative.with_extension("jsonl");
+                if let Some(stem) = plain.file_stem().and_then(|stem| stem.to_str())
+                    && let Some(stem) = stem.strip_suffix(".csv")
+                {
+                    plain = plain.with_file_name(format!("{stem}.jsonl"));
+                }
+                let format = Format::Json(Layout::Lines, Some(resource));
+                self.add(path, plain, format, Some((spool, None)));
+            }
+            Err(problem) => self.unreadable(path, relative.to_owned(), problem),
+        }
+        true
+    }
+
+    /// Takes the files in a packed one. `content` is where its bytes are.
+    fn packed(&mut self, path: &Path, content: &Path, relative: &Path, packing: Packing) {
+        let is_wanted =
+            |inner: &Path| Extension::of(inner).is_some() && !is_beside_documents(inner);
+        let unpacked = match unpack(path, content, packing, &is_wanted) {
+            Ok(unpacked) => unpacked,
+            Err(problem) => return self.unreadable(path, relative.to_owned(), problem),
+        };
+        if unpacked.is_empty() {
+            let problem = "the archive has no .xml, .jsonl, .ndjson, .json or .csv file".to_owned();
+            return self.unreadable(path, relative.to_owned(), problem);
+        }
+        for Unpacked { inner, content, damage } in unpacked {
+            let plain = |path: &Path| match packing {
+                Packing::Gzip => path.with_file_name(&inner),
+                Packing::Zip => path.with_extension("").join(&inner),
+            };
+            let (named, relative) = (plain(path), plain(relative));
+            let before = self.found.len();
+            match content {
+                Ok(spool) => {
+                    let format = self.format(&named, spool.path());
+                    self.add(path, relative, format, Some((spool, damage)));
+                }
+                Err(problem) => self.unreadable(path, relative, problem),
+            }
+            if packing == Packing::Zip
+                && let Some(file) = self.found.get_mut(before)
+            {
+                file.name = path.join(&inner).display().to_string();
+            }
+        }
+    }
+
+    fn format(&self, named: &Path, content: &Path) -> Format {
+        if Extension::of(named) != Some(Extension::Csv) {
+            return format_of(self.model, named, content);
+        }
+        let Some(map) = self.maps.iter().find_map(|maps| maps.of(named)) else {
+            return Format::Unreadable(
+                "no [[map]] says what its columns are; name a file of mappings with --map, or put \
+                 it beside the CSV"
+                    .into(),
+            );
+        };
+        match CsvLayout::read(content, map) {
+            Ok(Some(layout)) => Format::Csv(Arc::new(layout)),
+            Ok(None) => Format::Empty,
+            Err(problem) => Format::Unreadable(problem),
+        }
+    }
+
+    fn unreadable(&mut self, path: &Path, relative: PathBuf, problem: String) {
+        self.add(path, relative, Format::Unreadable(problem), None);
+    }
+
+    fn add(
+        &mut self,
+        path: &Path,
+        relative: PathBuf,
+        format: Format,
+        copied: Option<(Spool, Option<Malformed>)>,
+    ) {
+        let (spool, damage) = copied.map_or((None, None), |(spool, damage)| (Some(spool), damage));
+        self.found.push(SourceFile {
+            path: spool.as_ref().map_or(path, Spool::path).to_owned(),
+            name: path.display().to_string(),
+            relative,
+            format,
+            damage,
+            spool,
+        });
+    }
+
+    /// Takes the standard input: interchange XML, or documents that each name their resource.
+    fn standard_input(&mut self) -> Result<(), LoadError> {
+        let wrong = |problem: String| LoadError::Path { path: STDIN.into(), problem };
+        let allows = |bytes| match bytes {
+            0..=STDIN_BYTES_MAX => Ok(()),
+            _ => Err(format!("more than {STDIN_BYTES_MAX} bytes; load it from a file")),
+        };
+        let spooled = Spool::of(std::io::stdin().lock(), allows)
+            .map_err(|error| wrong(format!("the standard input cannot be kept: {error}")))?;
+        if let Some(problem) = spooled.damage {
+            return Err(wrong(problem));
+        }
+        let (spool, name) = (spooled.spool, Path::new("stdin"));
+        if let Some(packing) = Packing::of(spool.path(), false) {
+            self.packed(name, spool.path(), name, packing);
+            return Ok(());
+        }
+        let format = format_of(self.model, name, spool.path());
+        let relative = match format {
+            Format::Xml => "stdin.xml",
+            _ => "stdin.jsonl",
+        };
+        self.add(name, relative.into(), format, Some((spool, None)));
+        Ok(())
+    }
+}
+
+fn is_toml(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
+}
+
+/// Refuses a database file that this process has open: closing it again would release the store's
+/// locks.
+fn refuse_open_store(path: &Path) -> Result<(), LoadError> {
+    if is_held_here(path) {
+        let problem =
+            "it is a store or belongs to one; write it to files with homeroom export first".into();
+        return Err(LoadError::Path { path: path.to_owned(), problem });
+    }
+    Ok(())
+}
+
+/// Refuses to write to a file that is to be read.
+///
+/// # Errors
+///
+/// [`LoadError::OutputIsSource`].
+pub(crate) fn refuse_as_output(files: &[SourceFile], path: &Path) -> Result<(), LoadError> {
+    // Files are compared by device and inode, because names and links may differ.
+    let file = |path: &Path| std::fs::metadata(path).ok().map(|about| (about.dev(), about.ino()));
+    let Some(output) = file(path) else { return Ok(()) };
+    if files.iter().any(|source| file(&source.path) == Some(output)) {
+        return Err(LoadError::OutputIsSource(path.to_owned()));
+    }
+    Ok(())
+}
+
+fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), LoadError> {
+    let wrong = |problem: String| LoadError::Path { path: folder.to_owned(), problem };
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(wrong(format!("folders are nested deeper than {FOLDERS_MAX}")));
+    };
+    let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let mut entries = entries.map_err(|error| wrong(error.to_string()))?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if is_hidden {
+            continue;
+        }
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder {
+            search(&path, depth, files)?;
+        } else if is_searched_for(&path) && !is_beside_documents(&path) {
+            if files.len() >= FILES_MAX {
+                return Err(wrong(format!("more than {FILES_MAX} files; load it in parts")));
+            }
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file in a folder is loaded, or tells how others are.
+fn is_searched_for(path: &Path) -> bool {
+    let ends_with =
+        |wanted: &str| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(wanted));
+    let inner = if ends_with("gz") { path.with_extension("") } else { path.to_owned() };
+    Extension::of(&inner).is_some() || ends_with("zip") || is_toml(path)
+}
+
+/// Files that an export writes beside its documents. Deletions are not documents; a file that is
+/// named explicitly is read nevertheless.
+const BESIDE_DOCUMENTS: [&str; 3] = ["manifest.json", "deletes.jsonl", "deletes.jsonl.gz"];
+
+fn is_beside_documents(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| BESIDE_DOCUMENTS.iter().any(|beside| name == *beside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_folder_are_found_by_name() {
+        let model = crate::tests::model();
+        let folder = crate::tests::Folder::new();
+        for (name, text) in [
+            ("b/students.jsonl", "{}"),
+            ("a.xml", "<a/>"),
+            (".hidden.xml", "<a/>"),
+            ("b/notes.txt", "x"),
+            ("manifest.json", "{}"),
+            ("ed-fi/schools.jsonl", "{}"),
+            ("sections/part 1.json", "[]"),
+            ("Student-2.ndjson", "{}"),
+            ("other.json", " \n"),
+        ] {
+            folder.write(name, text);
+        }
+
+        let found =
+            find(&model, &[folder.path().to_owned(), folder.path().join("a.xml")], None).unwrap();
+
+        let resource = |name: &str| Some(model.by_endpoint("ed-fi", name).unwrap().id);
+        let found: Vec<_> =
+            found.iter().map(|f| (f.relative.to_str().unwrap(), f.format.clone())).collect();
+        assert_eq!(
+            found,
+            [
+                ("Student-2.ndjson", Format::Json(Layout::Lines, resource("students"))),
+                ("a.xml", Format::Xml),
+                ("b/students.jsonl", Format::Json(Layout::Lines, resource("students"))),
+                ("ed-fi/schools.jsonl", Format::Json(Layout::Lines, resource("schools"))),
+                ("other.json", Format::Empty),
+                ("sections/part 1.json", Format::Json(Layout::Array, resource("sections"))),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_path_that_leads_nowhere_is_an_error() {
+        let model = crate::tests::model();
+        let folder = crate::tests::Folder::new();
+
+        let nowhere = find(&model, &[folder.path().join("nowhere")], None).unwrap_err();
+        let empty = find(&model, &[folder.path().to_owned()], None).unwrap_err();
+
+        assert!(nowhere.to_string().contains("nowhere"));
+        assert!(matches!(empty, LoadError::Nothing));
+    }
+}

@@ -1,0 +1,196 @@
+//! Files packed with gzip or in a zip archive.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Component, Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use zip::ZipArchive;
+
+use crate::place::Malformed;
+use crate::spool::{Spool, Spooled};
+
+/// Most bytes that the packed files of one path may have when they are unpacked.
+pub(crate) const UNPACKED_BYTES_MAX: u64 = 1 << 40;
+/// How much larger than packed content may be. Interchanges are seldom more than 50 times as large.
+const RATIO_MAX: u64 = 400;
+/// Content up to this many bytes may have any ratio.
+const ANY_RATIO_BYTES: u64 = 64 << 20;
+/// Most files in an archive.
+const ENTRIES_MAX: usize = 100_000;
+
+/// A way of packing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Packing {
+    /// One file.
+    Gzip,
+    /// Several files.
+    Zip,
+}
+
+/// A file that was unpacked.
+#[derive(Debug)]
+pub(crate) struct Unpacked {
+    /// Its path in the archive; for gzip, the file's name without its ending.
+    pub inner: PathBuf,
+    /// Its content, or why it cannot be read.
+    pub content: Result<Spool, String>,
+    /// Why the content ends early, and where.
+    pub damage: Option<Malformed>,
+}
+
+impl Packing {
+    /// Finds out how a file is packed, by its name, or by its first bytes if that says nothing.
+    pub(crate) fn of(path: &Path, is_known: bool) -> Option<Self> {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        match ending.to_ascii_lowercase().as_str() {
+            "gz" | "gzip" => return Some(Self::Gzip),
+            "zip" => return Some(Self::Zip),
+            _ if is_known => return None,
+            _ => {}
+        }
+        let mut first = vec![];
+        let about = std::fs::metadata(path).ok()?;
+        if !about.is_file() {
+            return None;
+        }
+        File::open(path).ok()?.take(4).read_to_end(&mut first).ok()?;
+        Self::of_bytes(&first)
+    }
+
+    /// Finds out how content is packed by its first bytes.
+    pub(crate) fn of_bytes(first: &[u8]) -> Option<Self> {
+        match first {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [b'P', b'K', 3 | 5, 4 | 6, ..] => Some(Self::Zip),
+            _ => None,
+        }
+    }
+}
+
+/// Unpacks a file. `content` is where its bytes are.
+///
+/// # Errors
+///
+/// Returns why nothing of it can be read, as a sentence without its end.
+pub(crate) fn unpack(
+    path: &Path,
+    content: &Path,
+    packing: Packing,
+    is_wanted: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<Unpacked>, String> {
+    let unreadable = |error: io::Error| format!("the file cannot be read: {error}");
+    let file = File::open(content).map_err(unreadable)?;
+    match packing {
+        Packing::Gzip => {
+            let packed = file.metadata().map_err(unreadable)?.len();
+            let inner = path.file_name().map(PathBuf::from).unwrap_or_default().with_extension("");
+            let decoder = MultiGzDecoder::new(BufReader::new(file));
+            Ok(vec![unpacked(inner, decoder, packed, UNPACKED_BYTES_MAX)?])
+        }
+        Packing::Zip => unzip(file, is_wanted),
+    }
+}
+
+fn unzip(file: File, is_wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<Unpacked>, String> {
+    let broken =
+        |error: zip::result::ZipError| format!("it is no zip archive that can be read: {error}");
+    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(broken)?;
+    if archive.len() > ENTRIES_MAX {
+        return Err(format!("the archive has more than {ENTRIES_MAX} files; pack fewer together"));
+    }
+    let mut all = vec![];
+    let mut left = UNPACKED_BYTES_MAX;
+    for at in 0..archive.len() {
+        let name = archive.name_for_index(at).map(plain_path);
+        let entry = match archive.by_index(at) {
+            Ok(entry) => entry,
+            Err(error) => {
+                let inner = name.unwrap_or_default();
+                let content = Err(format!("it cannot be unpacked: {error}"));
+                all.push(Unpacked { inner, content, damage: None });
+                continue;
+            }
+        };
+        let inner = plain_path(entry.name());
+        if entry.is_dir() || is_hidden(&inner) || !is_wanted(&inner) {
+            continue;
+        }
+        let packed = entry.compressed_size();
+        let found = unpacked(inner, entry, packed, left)?;
+        if let Ok(spool) = &found.content {
+            let bytes = std::fs::metadata(spool.path()).map_or(0, |about| about.len());
+            left = left.saturating_sub(bytes);
+        }
+        all.push(found);
+    }
+    all.sort_by(|a, b| a.inner.cmp(&b.inner));
+    Ok(all)
+}
+
+fn unpacked(
+    inner: PathBuf,
+    source: impl Read,
+    packed: u64,
+    bytes_max: u64,
+) -> Result<Unpacked, String> {
+    let allows = |bytes: u64| {
+        if bytes > bytes_max {
+            return Err(format!("it has more than {bytes_max} bytes when it is unpacked"));
+        }
+        if bytes > ANY_RATIO_BYTES && bytes / packed.max(1) > RATIO_MAX {
+            return Err(format!(
+                "it is more than {RATIO_MAX} times as large when it is unpacked, as only content \
+                 made for harm is"
+            ));
+        }
+        Ok(())
+    };
+    let spooled = Spool::of(source, allows)
+        .map_err(|error| format!("its content cannot be kept for reading: {error}"))?;
+    let Spooled { spool, bytes, lines, damage } = spooled;
+    if bytes == 0
+        && let Some(problem) = damage
+    {
+        return Ok(Unpacked {
+            inner,
+            content: Err(format!("it cannot be unpacked: {problem}")),
+            damage: None,
+        });
+    }
+    let damage = damage.map(|problem| Malformed {
+        line: lines + 1,
+        column: 1,
+        message: format!("the packed file cannot be read any further: {problem}"),
+    });
+    Ok(Unpacked { inner, content: Ok(spool), damage })
+}
+
+/// Returns the path of an archive's file without steps out of the archive.
+fn plain_path(name: &str) -> PathBuf {
+    let name = name.replace('\\', "/");
+    Path::new(&name).components().filter(|part| matches!(part, Component::Normal(_))).collect()
+}
+
+/// Whether a file is one that programs leave in archives: hidden, or macOS's beside each file.
+fn is_hidden(path: &Path) -> bool {
+    path.components().any(|part| {
+        let name = part.as_os_str().as_encoded_bytes();
+        name.starts_with(b".") || name == b"__MACOSX"
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_in_an_archive_never_leads_out_of_it() {
+        for (name, plain) in
+            [("../../etc/a.xml", "etc/a.xml"), ("/a/b.xml", "a/b.xml"), ("a\\..\\b.xml", "a/b.xml")]
+        {
+            assert_eq!(plain_path(name), Path::new(plain), "{name}");
+        }
+        assert!(is_hidden(Path::new("__MACOSX/a.xml")) && is_hidden(Path::new("a/.b.xml")));
+    }
+}

@@ -1,0 +1,71 @@
+//! The same documents in each format give the same store.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use homeroom_bulk::{Summary, load_documents};
+use homeroom_district::{DistrictPlan, Format, documents, write};
+use homeroom_document::Documents;
+use homeroom_export::{ExportOptions, Formulas, export};
+use homeroom_store::{ChangedAt, SnapshotOptions, Sql};
+use proptest::prelude::*;
+
+use crate::support::{Folder, load_all, target};
+
+/// Returns all documents by kind and key, and all edges between their keys; ids, versions and times
+/// are left out.
+fn contents(target: &Documents) -> BTreeMap<String, Vec<Vec<homeroom_store::Value>>> {
+    let all = [
+        "SELECT kind, key, body FROM doc ORDER BY kind, key",
+        "SELECT doc.key, alias.key FROM alias JOIN doc ON doc.id = alias.id ORDER BY 1, 2",
+        "SELECT a.key, b.key FROM ref JOIN doc AS a ON a.id = ref.target \
+         JOIN doc AS b ON b.id = ref.source ORDER BY 1, 2",
+        "SELECT label, count(*) FROM tie GROUP BY label ORDER BY label",
+    ];
+    let rows = |sql: &'static str| target.store.query_blocking(Sql::new(sql, vec![])).unwrap();
+    all.iter().map(|sql| ((*sql).to_owned(), rows(sql))).collect()
+}
+
+fn exported(target: &Documents, folder: &Path, compress: bool) {
+    let snapshot = target.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
+    let options = ExportOptions {
+        format: homeroom_export::Format::Csv,
+        folder: Some(folder.to_owned()),
+        since: None,
+        resources: vec![],
+        deletes: false,
+        compress,
+        replace: false,
+        even_empty: false,
+        formulas: Formulas::Escape,
+    };
+    let model = &target.catalog.model;
+    export(model, &snapshot, &options, ChangedAt(0), &|| false, &mut |_| {}).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3, ..ProptestConfig::default() })]
+    #[test]
+    fn xml_json_lines_exported_csv_and_one_document_at_a_time_give_the_same_store(
+        seed in 0_u64..1_000,
+        students in 1_usize..25,
+    ) {
+        let plan = DistrictPlan::new(students, seed, 2026).unwrap();
+        let folder = Folder::new();
+        let one = target();
+        let summary = load_documents(&one, documents(&plan).map(|d| (d.resource, d.json))).unwrap();
+        prop_assert_eq!(summary.rejected, 0);
+        let expected = contents(&one);
+        for (format, name) in [(Format::Xml, "xml"), (Format::Jsonl, "jsonl")] {
+            write(&plan, &one.catalog.model, &folder.path().join(name), &[format]).unwrap();
+        }
+        exported(&one, &folder.path().join("csv"), seed % 2 == 0);
+
+        for name in ["xml", "jsonl", "csv", "csv/manifest.json"] {
+            let other = target();
+            let (summary, rejects) = load_all(&other, &[&folder.path().join(name)]);
+            prop_assert!(rejects.is_empty(), "{}: {:?}", name, rejects);
+            prop_assert!(contents(&other) == expected, "{}: {:?}", name, Summary { ..summary });
+        }
+    }
+}

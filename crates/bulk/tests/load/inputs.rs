@@ -1,0 +1,212 @@
+//! Packed files, lists of files, and CSV with a mapping.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use homeroom_bulk::LoadOptions;
+use serde_json::json;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::support::{Folder, load_all, load_with, stored, target};
+use crate::{descriptors, interchange, lines, school, student};
+
+fn gzip(text: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut out = GzEncoder::new(vec![], Compression::default());
+    out.write_all(text.as_ref()).unwrap();
+    out.finish().unwrap()
+}
+
+fn zip(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut out = ZipWriter::new(std::io::Cursor::new(vec![]));
+    for (name, text) in files {
+        out.start_file(*name, SimpleFileOptions::default()).unwrap();
+        out.write_all(text.as_bytes()).unwrap();
+    }
+    out.finish().unwrap().into_inner()
+}
+
+fn pupil(id: &str) -> serde_json::Value {
+    json!({"studentUniqueId": id, "firstName": "A", "lastSurname": "B", "birthDate": "2010-01-01"})
+}
+
+#[test]
+fn packed_files_are_loaded_like_plain_ones() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("Descriptors.xml.gz", gzip(descriptors()));
+    let schools = interchange("EducationOrganization", &school(7, "S"));
+    let more = lines([pupil("3")]);
+    folder.write(
+        "year.zip",
+        zip(&[
+            ("2026/b.xml", &schools),
+            ("students.jsonl", &more),
+            ("readme.txt", "x"),
+            ("../c.xml", &schools),
+        ]),
+    );
+    folder.write("students/1.json.gz", gzip(json!([pupil("1"), pupil("2")]).to_string()));
+    folder.write("unnamed", gzip(interchange("Student", &student("4"))));
+
+    let unnamed = folder.path().join("unnamed");
+    let (summary, rejects) = load_all(&target, &[folder.path(), &unnamed]);
+
+    assert_eq!(rejects, [json!(null); 0]);
+    assert_eq!((summary.loaded, summary.unchanged, summary.files), (8, 1, 6));
+    assert_eq!(stored(&target, "students").len(), 4);
+}
+
+#[test]
+fn a_reject_names_its_place_in_the_packed_file_and_is_written_unpacked() {
+    let (target, folder) = (target(), Folder::new());
+    let records = lines([pupil("1"), json!({"studentUniqueId": "2"}), pupil("3")]);
+    let path = folder.write("in/year.zip", zip(&[("a/students.jsonl", &records)]));
+    let options = LoadOptions {
+        paths: vec![path.clone()],
+        rejects: Some(folder.path().join("rejects")),
+        ..LoadOptions::default()
+    };
+
+    let (summary, rejects) = load_with(&target, options);
+
+    assert_eq!((summary.loaded, summary.rejected), (2, 1));
+    assert_eq!(rejects[0]["file"], json!(format!("{}/a/students.jsonl", path.display())));
+    assert_eq!(rejects[0]["line"], 2);
+    assert_eq!(folder.read("rejects/year/a/students.jsonl"), "{\"studentUniqueId\":\"2\"}\n");
+}
+
+#[test]
+fn what_a_packed_file_holds_before_its_damage_is_loaded() {
+    let (target, folder) = (target(), Folder::new());
+    let many = lines((0..5_000).map(|n| pupil(&n.to_string())));
+    let whole = gzip(many);
+    folder.write("students.jsonl.gz", &whole[..whole.len() / 2]);
+    folder.write("broken.zip", b"PK\x03\x04 and nothing else");
+    folder.write("none.zip", zip(&[("readme.txt", "x")]));
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert!(summary.loaded > 1_000, "{summary:?}");
+    let told = |part: &str| {
+        rejects.iter().any(|reject| reject["message"].as_str().unwrap().contains(part))
+    };
+    assert!(told("cannot be read any further"), "{rejects:?}");
+    assert!(told("no zip archive") && told("the archive has no"), "{rejects:?}");
+}
+
+#[test]
+fn a_bomb_is_refused_and_the_other_files_are_loaded() {
+    let (target, folder) = (target(), Folder::new());
+    let mut bomb = GzEncoder::new(vec![], Compression::best());
+    let blanks = vec![b' '; 1 << 20];
+    for _ in 0..100 {
+        bomb.write_all(&blanks).unwrap();
+    }
+    folder.write("Bomb.xml.gz", bomb.finish().unwrap());
+    folder.write("students.jsonl", lines([pupil("1")]));
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!(summary.loaded, 1);
+    let message = rejects[0]["message"].as_str().unwrap();
+    assert!(
+        rejects.iter().any(|r| r["message"].as_str().unwrap().contains("400 times")),
+        "{message}"
+    );
+}
+
+const MAP: &str = "[[map]]\nfile = \"pupils.csv\"\nresource = \"students\"\n\
+    constants = { \"$.firstName\" = \"A\" }\n\
+    [map.columns]\n\"Pupil No\" = \"$.studentUniqueId\"\nName = \"$.lastSurname\"\n\
+    Born = \"$.birthDate\"\n\"City 2\" = \"$.otherNames[1].firstName\"\n\
+    Kind = { path = \"$.otherNames[1].otherNameTypeDescriptor\", prefix = \"uri://x/OtherNameTypeDescriptor#\", values = { N = \"Nickname\" } }\n\
+    Other = \"$.otherNames[1].lastSurname\"\n";
+
+#[test]
+fn rows_of_csv_become_documents_by_their_mapping() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("map.toml", MAP);
+    folder.write(
+        "pupils.csv",
+        "\u{feff}Name,Pupil No,Born,City 2,Kind,Other\r\n\"Quill, \"\"Ada\"\"\",1,2010-01-01,,,\r\n\
+         \"Two\nlines\",2,2010-01-02,,\r\nVole,3,no date,,,\r\nWren,4,2010-01-04,W,N,Z\r\n\
+         Xu,5,2010-01-05,,,\r\n",
+    );
+    folder.write(
+        "otherNameTypeDescriptors.jsonl",
+        lines([json!({"namespace": "uri://x/OtherNameTypeDescriptor", "codeValue": "Nickname",
+            "shortDescription": "N"})]),
+    );
+    let rejects_in = folder.path().join("rejects");
+    let options = LoadOptions {
+        paths: vec![folder.path().to_owned()],
+        rejects: Some(rejects_in.clone()),
+        ..LoadOptions::default()
+    };
+
+    let (summary, rejects) = load_with(&target, options);
+
+    assert_eq!((summary.loaded, summary.rejected), (4, 2), "{rejects:?}");
+    let places: Vec<_> = rejects.iter().map(|reject| &reject["line"]).collect();
+    assert_eq!(places, [3, 5]);
+    let students = stored(&target, "students");
+    assert_eq!(students[0]["lastSurname"], "Quill, \"Ada\"");
+    assert_eq!(
+        students[1]["otherNames"],
+        json!([{"firstName": "W", "lastSurname": "Z", "otherNameTypeDescriptor": "uri://x/OtherNameTypeDescriptor#Nickname"}])
+    );
+
+    // Rejects are CSV with the same headers, so they are mended and loaded by the same mapping.
+    let mended = folder.read("rejects/pupils.csv").replace("no date", "2010-01-03");
+    folder.write("again/pupils.csv", mended);
+    let again = LoadOptions {
+        paths: vec![folder.path().join("again")],
+        map: Some(folder.path().join("map.toml")),
+        ..LoadOptions::default()
+    };
+    let (summary, _) = load_with(&target, again);
+    assert_eq!((summary.loaded, summary.rejected), (1, 1));
+}
+
+#[test]
+fn csv_without_a_mapping_or_without_its_columns_is_rejected_as_a_whole() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a/b.csv", "x\n1\n");
+    folder.write("map/map.toml", MAP);
+    folder.write("map/pupils.csv", "Name,Born\nx,2010-01-01\n");
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, summary.rejected), (0, 2));
+    assert!(rejects[0]["message"].as_str().unwrap().contains("no [[map]]"), "{rejects:?}");
+    assert!(rejects[1]["message"].as_str().unwrap().contains("no column"), "{rejects:?}");
+}
+
+#[test]
+fn a_list_of_files_stands_for_them_and_one_that_is_missing_is_rejected() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("in/a.xml", descriptors());
+    folder.write("in/b.xml", interchange("EducationOrganization", &school(7, "S")));
+    let list = "<Interchanges><Interchange><Filename>b.xml</Filename><Type>x</Type></Interchange>\
+                <Interchange><Filename>a.xml</Filename></Interchange><Interchange><Filename>c.xml\
+                </Filename></Interchange></Interchanges>";
+    let path = folder.write("in/list.xml", list);
+
+    let (by_list, rejects) = load_all(&target, &[&path]);
+    let (by_folder, _) = load_all(&target, &[path.parent().unwrap()]);
+
+    assert_eq!((by_list.loaded, by_list.rejected), (4, 1));
+    assert!(rejects[0]["file"].as_str().unwrap().ends_with("in/c.xml"));
+    assert_eq!((by_folder.unchanged, by_folder.rejected), (4, 0));
+}
+
+#[test]
+fn a_path_that_is_missing_is_an_error_before_anything_is_loaded() {
+    let target = target();
+    let options =
+        LoadOptions { paths: vec![Path::new("nowhere.csv").to_owned()], ..LoadOptions::default() };
+
+    assert!(homeroom_bulk::load(&target, &options, &mut |_| {}, &|| false).is_err());
+}
