@@ -71,6 +71,7 @@ const READS: &[&str] = &[
     "--config",
     "--data-dir",
     "--file",
+    "--map",
     "--model",
     "--extension",
     "--openapi",
