@@ -1,10 +1,12 @@
 //! Groups rejects by their cause.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use homeroom_store::NaturalKey;
 
+use crate::checkpoint::ReportState;
 use crate::place::At;
 use crate::reject::Cause;
 
@@ -20,7 +22,7 @@ const EXAMPLES: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Group {
     /// Type of the problem.
-    pub r#type: &'static str,
+    pub r#type: Cow<'static, str>,
     /// The text that distinguishes it from other causes of the same type.
     pub by: String,
 }
@@ -63,15 +65,15 @@ impl Causes {
         let is_other = self.all.len() >= CAUSES_MAX && !self.by_group.contains_key(&group);
         let (mut what, mut hint, mut resource) = (what, hint, resource);
         if is_other {
-            group = (Group { r#type: "", by: String::new() }, None);
+            group = (Group { r#type: "".into(), by: String::new() }, None);
             (what, hint, resource) = ("Other faults.", "See the rejects.", None);
         }
         let next = CauseId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
-        let (r#type, root) = (group.0.r#type, group.1);
+        let (r#type, root) = (group.0.r#type.clone(), group.1);
         let id = *self.by_group.entry(group).or_insert(next);
         if id == next {
             let cause = Cause {
-                r#type: r#type.to_owned(),
+                r#type: r#type.into_owned(),
                 what: what.to_owned(),
                 resource,
                 count: 0,
@@ -122,6 +124,26 @@ impl Causes {
         }
     }
 
+    /// Restores the causes of an interrupted load.
+    pub(crate) fn restore(state: &ReportState) -> Self {
+        let all = state.causes.iter().map(|(cause, root)| (cause.clone(), root.map(CauseId)));
+        let by_group = state.groups.iter().map(|(r#type, by, root, id)| {
+            let group = Group { r#type: Cow::Owned(r#type.clone()), by: by.clone() };
+            ((group, root.map(CauseId)), CauseId(*id))
+        });
+        Self { all: all.collect(), by_group: by_group.collect(), rejected: HashMap::new() }
+    }
+
+    /// Adds the causes to the state of a report; the rejected identities are kept elsewhere.
+    pub(crate) fn keep(&self, state: &mut ReportState) {
+        let number = |id: &Option<CauseId>| id.map(|id| id.0);
+        state.causes = self.all.iter().map(|(cause, root)| (cause.clone(), number(root))).collect();
+        let groups = self.by_group.iter().map(|((group, root), id)| {
+            (group.r#type.clone().into_owned(), group.by.clone(), number(root), id.0)
+        });
+        state.groups = groups.collect();
+    }
+
     /// Returns the causes, those that bring about the most rejects first, and each before those
     /// that follow from it.
     pub(crate) fn sorted(&self) -> Vec<Cause> {
@@ -147,6 +169,16 @@ impl Causes {
 }
 
 impl CauseId {
+    /// Returns the cause with an index.
+    pub(crate) fn of_index(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// Returns the index.
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+
     fn index(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
@@ -157,7 +189,7 @@ mod tests {
     use super::*;
 
     fn cause(causes: &mut Causes, what: &str, line: u64, root: Option<CauseId>) -> CauseId {
-        let group = Group { r#type: "t", by: what.into() };
+        let group = Group { r#type: "t".into(), by: what.into() };
         let place = ("f", line);
         causes.of(Reason { group, resource: None, what, hint: "h", place, root })
     }

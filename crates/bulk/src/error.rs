@@ -65,6 +65,17 @@ pub enum LoadError {
     /// Another load is writing its rejects to this folder.
     #[error("{}: another load writes its rejects there; name another folder", .0.display())]
     RejectsInUse(PathBuf),
+    /// An interrupted load cannot be continued.
+    #[error(
+        "{}: the load cannot be continued: {problem}. Load without --resume; documents that are \
+         already stored are left alone", path.display()
+    )]
+    CannotResume {
+        /// The file of checkpoints.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
     /// The load was told to stop.
     #[error("the load was stopped; the documents loaded so far stay, and the load can be repeated")]
     Stopped,

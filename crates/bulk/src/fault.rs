@@ -134,7 +134,7 @@ impl Fault<'_> {
         let words = |message: String, hint: &str, by: String, what: String| Words {
             message,
             hint: hint.to_owned(),
-            group: Group { r#type, by },
+            group: Group { r#type: r#type.into(), by },
             what,
         };
         match self {
@@ -227,18 +227,18 @@ impl Fault<'_> {
         let lacking: Vec<&Absent> = lacking(all).take(LACKING_MAX).collect();
         if lacking.is_empty() {
             let Some(Absent { missing, is_descriptor, .. }) = all.first() else {
-                let group = Group { r#type: self.code().urn(), by: String::new() };
+                let group = Group { r#type: self.code().urn().into(), by: String::new() };
                 return Words { message, hint: String::new(), group, what: String::new() };
             };
             let (resource, path) = (&missing.resource, without_indices(&missing.path));
             let what = format!("{name} refers to a {resource} that was rejected itself ({path}).");
             let hint = format!("Mend the {resource} first, then load both again.");
-            let group = Group { r#type: r#type(*is_descriptor), by: what.clone() };
+            let group = Group { r#type: r#type(*is_descriptor).into(), by: what.clone() };
             return Words { message, hint, group, what };
         }
         let what = sentence(name, &lacking);
         let group = Group {
-            r#type: r#type(lacking.iter().any(|absent| absent.is_descriptor)),
+            r#type: r#type(lacking.iter().any(|absent| absent.is_descriptor)).into(),
             by: what.to_lowercase(),
         };
         Words { message, hint: hint(&lacking), group, what }

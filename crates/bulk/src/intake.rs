@@ -9,6 +9,7 @@ use homeroom_model::{ResourceId, Target};
 use homeroom_store::{Refused, Rehearsal};
 
 use crate::checked::{CheckResult, Checked, Known, Unfit, Why, check, known};
+use crate::checkpoint::{Checkpoint, Position};
 use crate::error::LoadError;
 use crate::existing::Existing;
 use crate::fault::{Absent, Fault};
@@ -19,7 +20,7 @@ use crate::report::{Rejected, Report};
 use crate::sources::Sources;
 use crate::target::Target as WriteTarget;
 use crate::waiting::{Waiter, Waiting};
-use crate::writing::{Done, Entry, Writing};
+use crate::writing::{Before, Done, Entry, Writing};
 use crate::xml::{Lookups, Question, ReadError};
 
 /// How often a refused record is retried when none of its references is missing.
@@ -45,7 +46,11 @@ pub(crate) struct Intake<'a> {
     pub report: Report,
     writing: Writing<'a>,
     waiting: Waiting,
-    ready: VecDeque<(At, u8)>,
+    ready: VecDeque<(At, u8, ResourceId)>,
+    /// The last record that was taken.
+    last: Option<Position>,
+    /// Records that were lately rejected, or began to wait; only if checkpoints are kept.
+    decided_lately: VecDeque<Position>,
     /// Number of records per resource that are not yet stored, rejected or waiting.
     undecided: HashMap<ResourceId, u64>,
     existing: Existing<'a>,
@@ -75,6 +80,8 @@ impl<'a> Intake<'a> {
             report,
             waiting: Waiting::default(),
             ready: VecDeque::new(),
+            last: None,
+            decided_lately: VecDeque::new(),
             existing: Existing::new(target, totals.keys().copied().collect(), rehearsal.clone()),
             writing: Writing::new(target, rehearsal)?,
             undecided: totals,
@@ -90,6 +97,7 @@ impl<'a> Intake<'a> {
     pub(crate) fn take(&mut self, record: Checked, given: Option<String>) -> Result<(), LoadError> {
         self.go_on()?;
         self.report.counts.documents += 1;
+        self.last = Some(self.position(record.at, record.resource));
         self.offer(record, given, 0)?;
         self.take_ready()
     }
@@ -139,8 +147,73 @@ impl<'a> Intake<'a> {
         self.waiting.len() as u64
     }
 
+    /// Continues at a checkpoint.
+    pub(crate) fn resume(&mut self, from: &Checkpoint) {
+        self.undecided =
+            from.undecided.iter().map(|(id, count)| (ResourceId(*id), *count)).collect();
+        for (at, resource) in &from.waiting {
+            self.reopen(ResourceId(*resource));
+            self.ready.push_back((*at, 1, ResourceId(*resource)));
+        }
+        self.writing.resume((from.version_before, from.version));
+        self.last = Some(from.position);
+    }
+
+    /// Writes a checkpoint if one is due; `seconds` is how long the load has taken.
+    ///
+    /// # Errors
+    ///
+    /// As [`Intake::take`].
+    pub(crate) fn keep(&mut self, seconds: f64) -> Result<(), LoadError> {
+        let Some(keeper) = self.report.due(self.waiting.len() as u64) else { return Ok(()) };
+        let (mut first, mut count) = (None, 0);
+        let mut waiting: Vec<(At, ResourceId)> = vec![];
+        for entry in self.writing.on_the_way() {
+            if entry.attempt == 0 {
+                count += 1;
+                first = first.or(Some(self.position(entry.at, Some(entry.resource))));
+            } else {
+                waiting.push((entry.at, entry.resource));
+            }
+        }
+        waiting.extend(self.ready.iter().map(|(at, _, resource)| (*at, *resource)));
+        let mut undecided = self.undecided.clone();
+        for (_, resource) in &waiting {
+            if let Some(count) = undecided.get_mut(resource) {
+                *count = count.saturating_sub(1);
+            }
+        }
+        waiting.extend(self.waiting.all().map(|waiter| (waiter.at, waiter.resource)));
+        let after = self.last.map(|last| Position { offset: last.offset + 1, ..last });
+        let Some(position) = first.or(after) else { return Ok(()) };
+        let mut now = keeper.blank(position, self.report.state());
+        now.report.counts.documents -= count;
+        self.decided_lately.retain(|decided| *decided >= position);
+        let places = waiting.iter().map(|(at, resource)| self.position(*at, Some(*resource)));
+        now.decided = places.filter(|place| *place >= position).collect();
+        now.decided.extend(&self.decided_lately);
+        now.waiting = waiting.into_iter().map(|(at, resource)| (at, resource.0)).collect();
+        now.undecided =
+            undecided.into_iter().map(|(resource, count)| (resource.0, count)).collect();
+        (now.version_before, now.version) = self.writing.versions();
+        now.seconds = seconds;
+        self.report.write_checkpoint(now)
+    }
+
+    /// Returns where a record stands in the order of the load.
+    pub(crate) fn position(&self, at: At, resource: Option<ResourceId>) -> Position {
+        let level = self.origin.map_or(0, |origin| origin.sources.level(resource));
+        Position { level, file: at.file, offset: at.offset }
+    }
+
+    fn note_decided(&mut self, at: At, resource: Option<ResourceId>) {
+        if self.report.is_kept() {
+            self.decided_lately.push_back(self.position(at, resource));
+        }
+    }
+
     fn take_ready(&mut self) -> Result<(), LoadError> {
-        while let Some((at, attempt)) = self.ready.pop_front() {
+        while let Some((at, attempt, _)) = self.ready.pop_front() {
             self.offer_again(at, attempt)?;
         }
         Ok(())
@@ -225,9 +298,13 @@ impl<'a> Intake<'a> {
         }
         for (entry, outcome) in done {
             match outcome {
-                Ok((written, is_repeated)) => {
-                    self.report.counts.repeated += u64::from(is_repeated);
-                    self.stored(&entry, written.effect);
+                Ok((written, before)) => {
+                    self.report.counts.repeated += u64::from(before == Before::Input);
+                    let effect = match (written.effect, before) {
+                        (Effect::Unchanged, Before::Interruption) => Effect::Updated,
+                        (effect, _) => effect,
+                    };
+                    self.stored(&entry, effect);
                 }
                 Err(Refused::Decision(refusal)) => self.refused(entry, &refusal)?,
                 Err(Refused::Store(error)) => return Err(error.into()),
@@ -252,7 +329,7 @@ impl<'a> Intake<'a> {
         for key in std::iter::once(entry.keys.0).chain(entry.keys.1) {
             for waiter in self.waiting.take(key) {
                 self.reopen(waiter.resource);
-                self.ready.push_back((waiter.at, 1));
+                self.ready.push_back((waiter.at, 1, waiter.resource));
             }
         }
     }
@@ -298,7 +375,7 @@ impl<'a> Intake<'a> {
             }
             let attempt = entry.attempt + 1;
             let Some(text) = &entry.given else {
-                self.ready.push_back((entry.at, attempt));
+                self.ready.push_back((entry.at, attempt, entry.resource));
                 return Ok(());
             };
             let record = given_record(entry.at, entry.resource, text);
@@ -310,6 +387,7 @@ impl<'a> Intake<'a> {
             && self.waiting.wait(waiter, first.hash)
         {
             self.decided(entry.resource);
+            self.note_decided(entry.at, Some(entry.resource));
             return Ok(());
         }
         self.reject_absent(record, absent)
@@ -372,6 +450,7 @@ impl<'a> Intake<'a> {
         if let Some(id) = resource {
             self.decided(id);
         }
+        self.note_decided(at, resource);
         let resource = resource.map(|id| self.target.catalog.model.resource(id));
         let sources = self.origin.map(|origin| origin.sources);
         self.report.reject(sources, Rejected { at, resource, key, hashes }, fault)

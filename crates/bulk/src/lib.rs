@@ -32,6 +32,7 @@
 
 mod causes;
 mod checked;
+mod checkpoint;
 mod csv_file;
 mod csv_map;
 mod csv_rows;

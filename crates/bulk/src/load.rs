@@ -11,6 +11,7 @@ use homeroom_store::{DIRECT_DOCUMENTS_MAX, DirectLoad, KindId, Options, StoreErr
 use serde::{Deserialize, Serialize};
 
 use crate::checked::check;
+use crate::checkpoint::{Checkpoint, Keeper, Terms};
 use crate::deleting::Deleting;
 use crate::error::LoadError;
 use crate::find::{find, refuse_as_output};
@@ -26,6 +27,10 @@ use crate::target::Target;
 use crate::xml::{Lookups, ReadError, Shapes};
 
 /// What to load, and what to write about the load.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "switches that have nothing to do with each other"
+)]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadOptions {
@@ -39,6 +44,10 @@ pub struct LoadOptions {
     pub rejects: Option<PathBuf>,
     /// Whether to write nothing to the store.
     pub dry_run: bool,
+    /// Where checkpoints are kept, from which an interrupted load can be continued.
+    pub checkpoint: Option<PathBuf>,
+    /// Whether to continue the load that was interrupted, if there is a checkpoint of it.
+    pub resume: bool,
     /// Whether to delete the documents that the files identify, instead of loading them.
     pub delete: bool,
     /// Whether to reject records with what is ignored or guessed otherwise: members and elements
@@ -170,7 +179,17 @@ fn run<'t>(
         refuse_as_output(&files, results)?;
     }
     let names = files.iter().map(|file| file.name.clone()).collect();
-    let report = Report::new(names, options.results.as_deref(), options.rejects.as_deref())?;
+    let (results, rejects) = (options.results.as_deref(), options.rejects.as_deref());
+    let checkpoint = options.checkpoint.as_deref();
+    let terms = Terms::of(&model, &files, (&options.select, options.strict), (results, rejects));
+    let from = match checkpoint.filter(|_| options.resume) {
+        Some(path) => Checkpoint::read(path, &terms)?,
+        None => None,
+    };
+    let report = match &from {
+        Some(from) => Report::resumed(names, results, rejects, &from.report)?,
+        None => Report::new(names, results, rejects)?,
+    };
     let mut sources = Sources::new(&model, &shapes, &levels, files);
     let mut now = Progress {
         phase: Phase::Surveying,
@@ -183,7 +202,7 @@ fn run<'t>(
         seconds: 0.0,
     };
 
-    let report = survey(&mut sources, report, is_stopped, |survey, report| {
+    let mut report = survey(&mut sources, report, from.is_none(), is_stopped, |survey, report| {
         now.files_surveyed += 1;
         now.documents_in_all += survey.counts.values().sum::<u64>();
         now.rejected = report.counts.rejected;
@@ -205,7 +224,19 @@ fn run<'t>(
         return report.finish(began.elapsed().as_secs_f64(), &model);
     }
     let origin = Origin { sources: &sources, lookups: &lookups, is_strict: options.strict };
+    if let Some(path) = checkpoint {
+        if let Some(from) = &from {
+            report.take_over(&sources, path, from)?;
+        }
+        report.keep(Keeper::new(path, terms, from.as_ref(), now.documents_in_all)?);
+    }
     let mut intake = Intake::new(target, Some(origin), report, options.dry_run, is_stopped)?;
+    let mut decided = from.as_ref().map(Checkpoint::decided).unwrap_or_default();
+    let before = from.as_ref().map_or(0.0, |from| from.seconds);
+    if let Some(from) = &from {
+        intake.resume(from);
+    }
+    let position = from.map(|from| from.position);
     let mut tell = |intake: &Intake<'_>, phase| {
         now.phase = phase;
         now.documents = intake.report.counts.documents;
@@ -214,11 +245,18 @@ fn run<'t>(
         now.seconds = began.elapsed().as_secs_f64();
         progress(&now);
     };
-    read_all(&sources, catalog, options.strict, Direction::Forward, &mut |read| {
+    read_all(&sources, catalog, options.strict, Direction::Forward(position), &mut |read| {
         match read {
             Read::Records(records) => {
                 for record in records {
+                    if let Some(position) = position {
+                        let place = intake.position(record.at, record.resource);
+                        if place < position || decided.remove(&place) {
+                            continue;
+                        }
+                    }
                     intake.take(record, None)?;
+                    intake.keep(before + began.elapsed().as_secs_f64())?;
                     if intake.report.counts.documents.is_multiple_of(PROGRESS_DOCUMENTS) {
                         tell(&intake, Phase::Loading);
                     }
@@ -236,7 +274,7 @@ fn run<'t>(
     intake.give_up()?;
     tell(&intake, Phase::Completing);
     (ending.finish)()?;
-    let seconds = began.elapsed().as_secs_f64();
+    let seconds = before + began.elapsed().as_secs_f64();
     intake.report.finish(seconds, &model)
 }
 
@@ -302,10 +340,12 @@ pub fn load_documents<N: AsRef<str>>(
     intake.report.finish(seconds, &model)
 }
 
-/// Surveys all files, several at the same time, and reports what is found in their order.
+/// Surveys all files, several at the same time, and reports what is found in their order, unless
+/// that was reported before.
 fn survey(
     sources: &mut Sources<'_>,
     mut report: Report,
+    is_new: bool,
     is_stopped: &dyn Fn() -> bool,
     mut surveyed: impl FnMut(&Survey, &Report),
 ) -> Result<Report, LoadError> {
@@ -318,10 +358,17 @@ fn survey(
         let survey = match survey {
             Ok(survey) => survey,
             Err(malformed) => {
-                report.reject_file(index, &malformed)?;
+                if is_new {
+                    report.reject_file(index, &malformed)?;
+                }
                 Survey::default()
             }
         };
+        if !is_new {
+            surveyed(&survey, &report);
+            surveys.push(survey);
+            return Ok(());
+        }
         report.counts.passed_over += survey.passed_over;
         for stray in &survey.strays {
             report.reject_stray(index, stray)?;

@@ -1,5 +1,7 @@
 //! Positions in files.
 
+use serde::{Deserialize, Serialize};
+
 /// A position between two bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spot {
@@ -23,7 +25,7 @@ pub(crate) struct Malformed {
 }
 
 /// Position and length of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct At {
     /// Index of the file.
     pub file: u32,

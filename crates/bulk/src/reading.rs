@@ -13,6 +13,7 @@ use std::thread::Scope;
 use homeroom_document::Catalog;
 
 use crate::checked::{Checked, check};
+use crate::checkpoint::Position;
 use crate::error::LoadError;
 use crate::place::Malformed;
 use crate::sources::Sources;
@@ -29,8 +30,8 @@ const PIECES_MAX: usize = 4;
 /// In which order runs are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// What is referred to comes first.
-    Forward,
+    /// What is referred to comes first. Runs that end before the position are left out.
+    Forward(Option<Position>),
     /// What is referred to comes last.
     Backward,
 }
@@ -82,7 +83,11 @@ pub(crate) fn read_all(
             start(scope, || read_runs(sources, catalog, is_strict, &to_do))?;
         }
         let order: Box<dyn Iterator<Item = (u32, Run)>> = match direction {
-            Direction::Forward => Box::new(sources.order()),
+            Direction::Forward(from) => Box::new(sources.order().filter(move |(file, run)| {
+                from.is_none_or(|from| {
+                    Position { level: run.level, file: *file, offset: run.end } > from
+                })
+            })),
             Direction::Backward => {
                 let order: Vec<_> = sources.order().collect();
                 Box::new(order.into_iter().rev())

@@ -29,6 +29,9 @@ const CHAIN_MAX: usize = 8;
 /// Suffix of a file's name while it is being written.
 const PART: &str = ".part";
 
+/// Deepest level of folders in a folder of rejects.
+const DEPTH_MAX: usize = 64;
+
 /// Marks a folder of rejects, and is locked while a load writes to the folder. A search for files
 /// to load skips it.
 const MARK: &str = ".homeroom-rejects";
@@ -75,6 +78,22 @@ impl RejectFiles {
         })?;
         mark.write_all(MARK_TEXT).map_err(wrong)?;
         Ok(Self { folder: folder.to_owned(), files: HashMap::new(), open: None, _mark: mark })
+    }
+
+    /// Prepares the folder of an interrupted load again: what that had begun to write is removed.
+    ///
+    /// # Errors
+    ///
+    /// As [`RejectFiles::new`].
+    pub(crate) fn again(folder: &Path) -> Result<Self, LoadError> {
+        let is_ours = |path: &Path| {
+            std::fs::read(path.join(MARK)).is_ok_and(|mark| mark.starts_with(MARK_TEXT))
+        };
+        if is_ours(folder) {
+            let removed = remove_parts(folder, DEPTH_MAX);
+            removed.map_err(|source| LoadError::Output { path: folder.to_owned(), source })?;
+        }
+        Self::new(folder)
     }
 
     /// Copies a record to the file for its input file.
@@ -229,6 +248,22 @@ impl RejectFiles {
         io::copy(&mut from.take(bytes), out)?;
         out.write_all(b"\n")
     }
+}
+
+/// Removes incomplete files, and folders that are empty without them.
+fn remove_parts(folder: &Path, depth: usize) -> io::Result<()> {
+    let Some(depth) = depth.checked_sub(1) else { return Ok(()) };
+    for entry in std::fs::read_dir(folder)? {
+        let (entry, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
+        if entry?.is_dir() {
+            remove_parts(&path, depth)?;
+            // It stays if something else is in it.
+            _ = std::fs::remove_dir(&path);
+        } else if path.to_string_lossy().ends_with(PART) {
+            std::fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Yields the names that a file may get: its own, then numbered ones.

@@ -1,14 +1,16 @@
 //! Reports a load: counts, rejects line by line, their causes, and copies of the rejected records.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, BufWriter, Write};
+use std::fs::{File, TryLockError};
+use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use homeroom_model::{Model, Resource, ResourceId};
 use homeroom_store::{NaturalKey, OutputError, OutputKind};
 use serde::Serialize;
 
-use crate::causes::{Causes, Reason};
+use crate::causes::{CauseId, Causes, Reason};
+use crate::checkpoint::{Checkpoint, Keeper, RejectedRecord, ReportState, each_rejected};
 use crate::error::LoadError;
 use crate::fault::{Absent, Fault, lacking};
 use crate::place::{At, Malformed};
@@ -49,11 +51,14 @@ pub(crate) struct Report {
     warnings: BTreeMap<(ResourceId, String), (u64, At)>,
     results: Option<Results>,
     files: Option<RejectFiles>,
+    keeper: Option<Keeper>,
 }
 
 struct Results {
     path: PathBuf,
     out: Box<dyn Write>,
+    /// Number of bytes written.
+    bytes: u64,
 }
 
 impl Report {
@@ -74,7 +79,7 @@ impl Report {
             } else {
                 Box::new(BufWriter::new(RESULTS.create(path)?))
             };
-            Ok::<_, LoadError>(Results { path: path.to_owned(), out })
+            Ok::<_, LoadError>(Results { path: path.to_owned(), out, bytes: 0 })
         });
         let files = rejects.map(RejectFiles::new);
         Ok(Self {
@@ -85,7 +90,104 @@ impl Report {
             warnings: BTreeMap::new(),
             results: results.transpose()?,
             files: files.transpose()?,
+            keeper: None,
         })
+    }
+
+    /// Makes the report of a load that continues another one. Results are added after those of the
+    /// other; its rejected records have to be copied again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Report::new`], and [`LoadError::CannotResume`] when the results are not there.
+    pub(crate) fn resumed(
+        names: Vec<String>,
+        results: Option<&Path>,
+        rejects: Option<&Path>,
+        state: &ReportState,
+    ) -> Result<Self, LoadError> {
+        let results = results.map(|path| {
+            let out = Box::new(BufWriter::new(continued(path, state.results_bytes)?));
+            Ok::<_, LoadError>(Results { path: path.to_owned(), out, bytes: state.results_bytes })
+        });
+        let tally = |(id, tally): &(Option<u16>, Tally)| (id.map(ResourceId), *tally);
+        let warning = |(id, path, count, at): &(u16, String, u64, At)| {
+            ((ResourceId(*id), path.clone()), (*count, *at))
+        };
+        Ok(Self {
+            counts: state.counts.clone(),
+            names,
+            tallies: state.tallies.iter().map(tally).collect(),
+            causes: Causes::restore(state),
+            warnings: state.warnings.iter().map(warning).collect(),
+            results: results.transpose()?,
+            files: rejects.map(RejectFiles::again).transpose()?,
+            keeper: None,
+        })
+    }
+
+    /// Takes over the rejects before a checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::CannotResume`], [`LoadError::Output`].
+    pub(crate) fn take_over(
+        &mut self,
+        sources: &Sources<'_>,
+        path: &Path,
+        from: &Checkpoint,
+    ) -> Result<(), LoadError> {
+        each_rejected(path, from, &mut |record| {
+            for key in record.keys() {
+                self.causes.remember(key, CauseId::of_index(record.cause), record.at);
+            }
+            self.copy(sources, record.at)
+        })
+    }
+
+    /// Begins to keep checkpoints.
+    pub(crate) fn keep(&mut self, keeper: Keeper) {
+        self.keeper = Some(keeper);
+    }
+
+    /// Whether checkpoints are kept.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.keeper.is_some()
+    }
+
+    /// Returns the keeper of checkpoints if another one is due.
+    pub(crate) fn due(&self, waiting: u64) -> Option<&Keeper> {
+        let keeper = self.keeper.as_ref()?;
+        keeper.is_due(self.counts.documents, waiting).then_some(keeper)
+    }
+
+    /// Writes a checkpoint, after all results before it.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn write_checkpoint(&mut self, now: Checkpoint) -> Result<(), LoadError> {
+        self.flush()?;
+        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.write(now))
+    }
+
+    /// Returns what a checkpoint keeps of the report.
+    pub(crate) fn state(&self) -> ReportState {
+        let mut state = ReportState {
+            counts: self.counts.clone(),
+            tallies: self.tallies.iter().map(|(id, tally)| (id.map(|id| id.0), *tally)).collect(),
+            warnings: self
+                .warnings
+                .iter()
+                .map(|((id, path), (count, at))| (id.0, path.clone(), *count, *at))
+                .collect(),
+            causes: vec![],
+            groups: vec![],
+            results_bytes: self.results.as_ref().map_or(0, |results| results.bytes),
+            rejected_bytes: 0,
+        };
+        self.causes.keep(&mut state);
+        state
     }
 
     /// Returns the counts of a resource, to be added to.
@@ -148,6 +250,9 @@ impl Report {
             if let Some(under_base) = under_base {
                 self.causes.remember(under_base, cause, at);
             }
+        }
+        if let Some(keeper) = &mut self.keeper {
+            keeper.rejected(&RejectedRecord::new(at, cause.number(), hashes))?;
         }
         self.counts.rejected += 1;
         self.tally(resource.map(|resource| resource.id)).rejected += 1;
@@ -327,11 +432,17 @@ impl Report {
             ..self.counts.clone()
         };
         self.write(Last { summary: &summary })?;
-        if let Some(results) = &mut self.results {
-            let flushed = results.out.flush();
-            flushed.map_err(|source| LoadError::Output { path: results.path.clone(), source })?;
+        self.flush()?;
+        if let Some(keeper) = self.keeper.take() {
+            keeper.end();
         }
         Ok(summary)
+    }
+
+    fn flush(&mut self) -> Result<(), LoadError> {
+        let Some(results) = &mut self.results else { return Ok(()) };
+        let flushed = results.out.flush();
+        flushed.map_err(|source| LoadError::Output { path: results.path.clone(), source })
     }
 
     fn name(&self, file: u32) -> &str {
@@ -340,11 +451,35 @@ impl Report {
 
     fn write(&mut self, line: impl Serialize) -> Result<(), LoadError> {
         let Some(results) = &mut self.results else { return Ok(()) };
-        serde_json::to_writer(&mut results.out, &line)
-            .map_err(io::Error::from)
-            .and_then(|()| results.out.write_all(b"\n"))
-            .map_err(|source| LoadError::Output { path: results.path.clone(), source })
+        let written = serde_json::to_vec(&line).map_err(io::Error::from).and_then(|mut line| {
+            line.push(b'\n');
+            results.bytes += line.len() as u64;
+            results.out.write_all(&line)
+        });
+        written.map_err(|source| LoadError::Output { path: results.path.clone(), source })
     }
+}
+
+/// Opens the results of an interrupted load, to add to their first `bytes` bytes.
+fn continued(path: &Path, bytes: u64) -> Result<File, LoadError> {
+    let refused = |problem: String| LoadError::CannotResume { path: path.to_owned(), problem };
+    let mut file = File::options()
+        .write(true)
+        .open(path)
+        .map_err(|error| refused(format!("its results cannot be added to: {error}")))?;
+    match file.try_lock() {
+        Ok(()) | Err(TryLockError::Error(_)) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(refused("another process writes its results".into()));
+        }
+    }
+    let length = file.metadata().map_or(0, |about| about.len());
+    if length < bytes {
+        return Err(refused("its results are shorter than they were".into()));
+    }
+    let cut = file.set_len(bytes).and_then(|()| file.seek(SeekFrom::End(0)));
+    cut.map_err(|error| refused(error.to_string()))?;
+    Ok(file)
 }
 
 /// The last line of the results.

@@ -28,7 +28,6 @@ pub(crate) struct SourceFile {
     /// Why the content ends early, and where.
     pub damage: Option<Malformed>,
     /// Keeps the content, if it was copied.
-    #[expect(dead_code, reason = "it is dropped with the file")]
     pub spool: Option<Spool>,
 }
 

@@ -73,6 +73,11 @@ impl<'a> Sources<'a> {
         })
     }
 
+    /// Returns the level at which records of a resource are loaded.
+    pub(crate) fn level(&self, resource: Option<ResourceId>) -> u16 {
+        resource.map_or(0, |resource| self.levels.of(resource))
+    }
+
     /// Counts the records of each resource.
     pub(crate) fn counts(&self) -> HashMap<ResourceId, u64> {
         let mut counts = HashMap::new();

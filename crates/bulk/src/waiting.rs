@@ -56,6 +56,11 @@ impl Waiting {
         true
     }
 
+    /// Yields all waiting records.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Waiter> {
+        self.for_key.values().flatten()
+    }
+
     /// Removes and returns the records that wait for an identity, in order of arrival.
     pub(crate) fn take(&mut self, key: NaturalKey) -> Vec<Waiter> {
         if self.for_key.is_empty() {

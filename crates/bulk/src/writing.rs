@@ -1,6 +1,7 @@
 //! Documents on their way to the store, in batches: while one is written, the next is made.
 #![expect(clippy::disallowed_methods, reason = "a batch is written at the moment when it is full")]
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use homeroom_access::UpsertGrant;
@@ -38,8 +39,19 @@ pub(crate) struct Entry {
     pub attempt: u8,
 }
 
-/// The result of a plan, and whether the input had the same document before.
-pub(crate) type Outcome = Result<(Written, bool), Refused<Refusal>>;
+/// Where the version of a document that was found came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// It was there before the load, or there was none.
+    Load,
+    /// The input had the same document before.
+    Input,
+    /// The load had written it when it was interrupted, and it was not known to be written.
+    Interruption,
+}
+
+/// The result of a plan, and where the document that it found came from.
+pub(crate) type Outcome = Result<(Written, Before), Refused<Refusal>>;
 
 /// Documents with their results.
 pub(crate) type Done = Vec<(Entry, Outcome)>;
@@ -51,6 +63,11 @@ pub(crate) struct Writing<'a> {
     rehearsal: Option<Rehearsal>,
     /// The store's newest version when the load began.
     version_before: i64,
+    /// Newest version that a document of this load got, as far as is known.
+    version: Cell<i64>,
+    /// For a load that continues another one: versions after the first and up to the second were
+    /// given by the other and are not known to it.
+    unknown: (i64, i64),
     batch: Vec<(Entry, Document)>,
     bytes: usize,
     submitted: VecDeque<(Vec<Entry>, Batch)>,
@@ -75,8 +92,33 @@ impl<'a> Writing<'a> {
         rehearsal: Option<Rehearsal>,
     ) -> Result<Self, StoreError> {
         let version_before = target.version()?;
-        let (batch, submitted) = (vec![], VecDeque::new());
-        Ok(Self { target, rehearsal, version_before, batch, bytes: 0, submitted })
+        Ok(Self {
+            target,
+            rehearsal,
+            version_before,
+            version: Cell::new(version_before),
+            unknown: (version_before, version_before),
+            batch: vec![],
+            bytes: 0,
+            submitted: VecDeque::new(),
+        })
+    }
+
+    /// Continues a load that began at a version and knew of another.
+    pub(crate) fn resume(&mut self, (before, known): (i64, i64)) {
+        self.unknown = (known, self.version_before);
+        self.version_before = before;
+    }
+
+    /// Returns the store's version before the load, and the newest that is known of it.
+    pub(crate) fn versions(&self) -> (i64, i64) {
+        (self.version_before, self.version.get())
+    }
+
+    /// Yields the documents that are in the batch or on their way, in their order.
+    pub(crate) fn on_the_way(&self) -> impl Iterator<Item = &Entry> {
+        let submitted = self.submitted.iter().flat_map(|(entries, _)| entries);
+        submitted.chain(self.batch.iter().map(|(entry, _)| entry))
     }
 
     /// Adds a document to the batch. Returns whether the batch is full.
@@ -145,14 +187,27 @@ impl<'a> Writing<'a> {
 
     /// Waits for a batch. Each result says whether the input had the same document before.
     fn wait(&self, batch: Batch) -> Vec<Outcome> {
-        let before = self.version_before;
-        let repeated = |ran: Ran<Written>| (ran.value, ran.value.version_before > before);
+        let before = |written: Written| match written.version_before {
+            version if version <= self.version_before => Before::Load,
+            version if version > self.unknown.0 && version <= self.unknown.1 => {
+                Before::Interruption
+            }
+            _ => Before::Input,
+        };
+        let repeated = |ran: Ran<Written>| {
+            self.version.set(self.version.get().max(ran.change_version));
+            (ran.value, before(ran.value))
+        };
         match batch {
             Batch::Written(batch) => {
                 batch.wait().into_iter().map(|outcome| outcome.map(repeated)).collect()
             }
             Batch::Rehearsed(batch) => {
-                batch.wait().into_iter().map(|outcome| outcome.map(|ran| ran.value)).collect()
+                let before = |ran: Ran<(Written, bool)>| {
+                    let (written, is_repeated) = ran.value;
+                    (written, if is_repeated { Before::Input } else { Before::Load })
+                };
+                batch.wait().into_iter().map(|outcome| outcome.map(before)).collect()
             }
             Batch::Ended(outcomes) => outcomes,
         }

@@ -14,6 +14,8 @@ mod lookups;
 mod order;
 #[path = "load/rejects.rs"]
 mod rejects;
+#[path = "load/resuming.rs"]
+mod resuming;
 mod support;
 #[path = "load/taking_back.rs"]
 mod taking_back;

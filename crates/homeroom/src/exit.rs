@@ -109,6 +109,7 @@ impl From<LoadError> for Failure {
             | LoadError::Refused(_)
             | LoadError::RejectsNotEmpty { .. }
             | LoadError::RejectsInUse(_)
+            | LoadError::CannotResume { .. }
             | LoadError::OutputIsSource(_) => Self::Usage(error.to_string()),
             LoadError::Output { .. }
             | LoadError::Stopped

@@ -4,7 +4,10 @@
     reason = "a folder for standard input is named by the moment"
 )]
 
+mod watch;
+
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -27,7 +30,7 @@ const CAUSES_SHOWN: usize = 10;
 
 /// Loads interchange XML, JSON and CSV, packed or not, in the order of their dependencies, whatever
 /// file they are in. Records that cannot be loaded are rejected, with the reason and how to mend them.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = "Files:
   *.xml                    an interchange; a folder is searched for all files of these kinds
   students.jsonl           one document per line; the file is named after the endpoint or resource;
@@ -46,14 +49,16 @@ Examples:
   homeroom load district/ --select students,schools --json
   homeroom load district/ --direct --data-dir new
   homeroom load export/manifest.json
+  homeroom load district/ --results results.jsonl --resume
   homeroom load samples/ --delete
+  homeroom load --watch /srv/drop
   homeroom load pupils.csv.gz --map mapping.toml
   curl -s https://sis.example.org/students.jsonl.gz | homeroom load -
 
 The exit code is 0 when everything was loaded, 3 when records were rejected.")]
 pub struct LoadArgs {
     /// Files and folders; `-` reads standard input
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "watch", conflicts_with = "watch", value_name = "PATH")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     config: ConfigArgs,
@@ -70,6 +75,10 @@ pub struct LoadArgs {
     /// does not have, and dates such as 3/4/2026, which could begin with the month or the day
     #[arg(long)]
     strict: bool,
+    /// Loads files as they arrive in this folder, until the command is ended. Each is taken once, when
+    /// it no longer grows, and moved to done/ or failed/ in it, with its results
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["results", "rejects", "resume", "direct"])]
+    watch: Option<PathBuf>,
     /// Reads the columns of CSV files by the `[[map]]` tables of this file
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
@@ -82,7 +91,8 @@ pub struct LoadArgs {
 }
 
 /// How documents are written.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 struct Way {
     /// Checks everything and writes nothing to the store
     #[arg(long)]
@@ -91,6 +101,10 @@ struct Way {
     /// built at the end. The result is the same
     #[arg(long, conflicts_with_all = ["dry_run", "delete"])]
     direct: bool,
+    /// Continues a load that was interrupted, at its last checkpoint. That stands beside the results,
+    /// or in the data directory; the arguments must be the same
+    #[arg(long, conflicts_with_all = ["dry_run", "direct", "delete"])]
+    resume: bool,
     /// Takes back what the files brought: deletes the documents that they identify, those that refer
     /// to others first. What other documents still refer to is rejected
     #[arg(long, conflicts_with = "dry_run")]
@@ -100,7 +114,27 @@ struct Way {
 /// Runs the command in the server that has the store open, or else in this process.
 pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
-    if control::is_served(&config) {
+    if let Some(folder) = &args.watch {
+        let mut once = |args: &LoadArgs| once(args, &config);
+        return watch::run(&args, folder, &mut once);
+    }
+    let Outcome { summary, seeded } = once(&args, &config)?;
+    tell(&summary, &args);
+    if !seeded.is_empty() && !args.json {
+        crate::exit::say!("\nThe store is new; it also holds what every new one does: {seeded}.",);
+    }
+    Ok(if summary.is_clean() { Exit::Done } else { Exit::Rejects })
+}
+
+/// The result of a load, and what a store that it made was filled with.
+struct Outcome {
+    summary: Summary,
+    seeded: String,
+}
+
+/// Loads once.
+fn once(args: &LoadArgs, config: &Config) -> Result<Outcome, Failure> {
+    if control::is_served(config) {
         if args.way.direct {
             return Err(Failure::Usage(
                 "a server has the store open, and a direct load needs a store that nothing else \
@@ -108,28 +142,24 @@ pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
                     .into(),
             ));
         }
-        return run_by(&args, |options, progress| load_there(&config, options, progress));
+        let summary =
+            run_by(args, config, |options, progress| load_there(config, options, progress))?;
+        return Ok(Outcome { summary, seeded: String::new() });
     }
     if args.way.dry_run || args.way.delete {
-        crate::app::refuse_absent(&config)?;
+        crate::app::refuse_absent(config)?;
     }
     expect_paths(&args.paths)?;
     let runtime = super::serve::runtime()?;
-    let app = runtime.block_on(App::open(&config))?;
-    let exit = run_by(&args, |options, progress| {
+    let app = runtime.block_on(App::open(config))?;
+    let summary = run_by(args, config, |options, progress| {
         if args.way.direct {
-            return load_directly(&config, &app, options, progress);
+            return load_directly(config, &app, options, progress);
         }
         homeroom_bulk::load(&app.data.documents(), options, progress, &|| false)
             .map_err(Failure::from)
     })?;
-    if !app.seeded.is_empty() && !args.json {
-        crate::exit::say!(
-            "\nThe store is new; it also holds what every new one does: {}.",
-            app.seeded
-        );
-    }
-    Ok(exit)
+    Ok(Outcome { summary, seeded: app.seeded.clone() })
 }
 
 /// Closes the store, which is made and has its seed by now, and loads into its file.
@@ -172,6 +202,7 @@ fn load_there(
     for path in &mut there.paths {
         *path = if path == stream { folder.standard_input()? } else { whole(path)? };
     }
+    there.checkpoint = options.checkpoint.as_deref().map(whole).transpose()?;
     there.map = options.map.as_deref().map(whole).transpose()?;
     let printed = folder.0.join("results.jsonl");
     there.results = match &options.results {
@@ -228,16 +259,16 @@ impl Drop for Temporary {
     }
 }
 
-/// Loads by `run`, either here or in the server that has the store open, shows the progress and
-/// reports the result.
+/// Loads by `run`, either here or in the server that has the store open, and shows the progress.
 ///
 /// # Errors
 ///
 /// The error of `run`.
 fn run_by(
     args: &LoadArgs,
+    config: &Config,
     run: impl FnOnce(&LoadOptions, &mut dyn FnMut(&Progress)) -> Result<Summary, Failure>,
-) -> Result<Exit, Failure> {
+) -> Result<Summary, Failure> {
     let stdout = PathBuf::from("-");
     let options = LoadOptions {
         paths: args.paths.clone(),
@@ -246,19 +277,49 @@ fn run_by(
         rejects: args.rejects.clone(),
         dry_run: args.way.dry_run,
         delete: args.way.delete,
+        checkpoint: checkpoint(args, config),
+        resume: args.way.resume,
         strict: args.strict,
         select: args.select.clone(),
     };
     let mut line = ProgressLine::new();
     let done = run(&options, &mut |progress| line.show(|| progress_text(progress)));
     line.end();
-    let summary = done?;
+    done
+}
+
+/// Reports the result.
+fn tell(summary: &Summary, args: &LoadArgs) {
     if !args.json {
-        crate::exit::print(&told(&summary, args));
+        crate::exit::print(&told(summary, args));
     } else if args.results.is_some() {
         crate::exit::print(&format!("{}\n", json!({ "summary": summary })));
     }
-    Ok(if summary.is_clean() { Exit::Done } else { Exit::Rejects })
+}
+
+/// Returns where checkpoints are kept: beside the results, or else in the data directory under a
+/// name that depends on the paths. A load that cannot be continued has none.
+fn checkpoint(args: &LoadArgs, config: &Config) -> Option<PathBuf> {
+    let stream = Path::new("-");
+    let Way { dry_run, direct, delete, .. } = args.way;
+    if dry_run || direct || delete || args.paths.iter().any(|path| path == stream) {
+        return None;
+    }
+    if let Some(results) = args.results.as_ref().filter(|path| *path != stream) {
+        return Some(results.with_added_extension("checkpoint"));
+    }
+    // Results on the standard output cannot be continued.
+    if args.json || args.results.is_some() {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    for path in &args.paths {
+        std::path::absolute(path).unwrap_or_else(|_| path.clone()).hash(&mut hasher);
+    }
+    let folder = &config.store.data_dir;
+    // A store in a database may have no data directory yet.
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.ok().map(|()| folder.join(format!("load-{:016x}.checkpoint", hasher.finish())))
 }
 
 fn told(summary: &Summary, args: &LoadArgs) -> String {

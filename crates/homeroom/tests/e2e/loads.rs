@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, Server, student};
+use crate::support::{Place, Server, eventually, student};
 
 fn pupil(id: &str) -> String {
     let mut document = student(id, "Ada");
@@ -21,13 +21,13 @@ fn a_direct_load_into_a_store_that_is_open_or_has_documents_ends_with_2_and_the_
 
     let filled = place.run(&["load", "students.jsonl", "--direct"]);
     let server = Server::start(&place);
-    let served = place.run(&["load", "students.jsonl", "--direct"]);
+    let there = place.run(&["load", "students.jsonl", "--direct"]);
     let by_server = place.done(&["load", "students.jsonl"]);
     server.stop();
 
-    assert_eq!((filled.code, served.code), (Some(2), Some(2)), "{filled:?} {served:?}");
+    assert_eq!((filled.code, there.code), (Some(2), Some(2)), "{filled:?} {there:?}");
     assert!(filled.stderr.contains("empty"), "{filled:?}");
-    assert!(served.stderr.contains("a server has the store open"), "{served:?}");
+    assert!(there.stderr.contains("a server has the store open"), "{there:?}");
     assert!(by_server.contains("1 were already stored"), "{by_server}");
 }
 
@@ -65,7 +65,7 @@ fn the_items_of_loads_by_a_server_are_metrics_that_equal_the_summaries() {
 fn the_standard_input_may_be_packed() {
     let place = Place::new();
     let mut packed = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
-    write!(packed, "{{\"resource\":\"ed-fi/students\",\"document\":{}}}\n", pupil("1")).unwrap();
+    writeln!(packed, "{{\"resource\":\"ed-fi/students\",\"document\":{}}}", pupil("1")).unwrap();
     let packed = packed.finish().unwrap();
 
     for is_served in [false, true] {
@@ -85,4 +85,94 @@ fn the_standard_input_may_be_packed() {
         assert!(told.contains("(1 records"), "{told}");
         drop(server);
     }
+}
+
+#[test]
+fn files_that_arrive_in_a_watched_folder_are_taken_once_and_moved_with_their_results() {
+    let place = Place::new();
+    place.write("students.jsonl", student("0", "Ada").to_string());
+    place.done(&["load", "students.jsonl"]);
+    let drop = place.path("drop");
+    std::fs::create_dir(&drop).unwrap();
+    std::fs::write(drop.join("students.jsonl"), student("1", "Ada").to_string()).unwrap();
+    let mut watching = place.command(&["load", "--watch", "drop"]);
+    let mut watching =
+        watching.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let is_there = |name: &str| drop.join(name).exists();
+    let read = |name: &str| std::fs::read_to_string(drop.join(name)).unwrap();
+
+    eventually("the first file is done", || is_there("done/students.jsonl"));
+    std::fs::write(drop.join("Student.part"), "still being written").unwrap();
+    std::fs::write(drop.join("students.jsonl"), "{}\n").unwrap();
+    eventually("the second file has failed", || is_there("failed/students.jsonl"));
+    std::fs::write(drop.join("students.jsonl"), student("2", "Bo").to_string()).unwrap();
+    eventually("the third file is done", || is_there("done/2-students.jsonl"));
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+
+    let results = read("failed/students.jsonl.results.jsonl");
+    let first: Value = serde_json::from_str(results.lines().next().unwrap()).unwrap();
+    assert_eq!(first["resource"], "ed-fi/students", "{results}");
+    let last: Value = serde_json::from_str(results.lines().last().unwrap()).unwrap();
+    assert_eq!(last["summary"]["rejected"], 1, "{results}");
+    assert_eq!(read("done/students.jsonl.results.jsonl").lines().count(), 1);
+    assert!(is_there("Student.part"));
+    let counts = place.json(&["counts", "--json"]);
+    assert_eq!(counts["resources"]["ed-fi/students"]["documents"], 3, "{counts}");
+}
+
+#[test]
+fn a_killed_load_is_continued_and_its_results_are_those_of_one_load() {
+    let place = Place::new();
+    let lines: String = (0..30_000)
+        .map(|n| {
+            if n % 100 == 7 {
+                "{}\n".to_owned()
+            } else {
+                format!("{}\n", student(&n.to_string(), "A"))
+            }
+        })
+        .collect();
+    place.write("students.jsonl", lines);
+    let results = place.path("results.jsonl");
+    let mut kills = 0;
+
+    let ended = loop {
+        let mut load = vec!["load", "students.jsonl", "--results", "results.jsonl", "--json"];
+        if kills > 0 {
+            load.push("--resume");
+        }
+        let mut command = place.command(&load);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let size = || std::fs::metadata(&results).map_or(0, |about| about.len());
+        let before = size();
+        let mut is_over = false;
+        eventually("it gets on", || {
+            is_over = child.try_wait().unwrap().is_some();
+            is_over || (kills < 3 && size() > before + 10_000)
+        });
+        if is_over {
+            break child.wait_with_output().unwrap();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+    };
+
+    let told = String::from_utf8(ended.stdout).unwrap();
+    let summary: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(ended.status.code(), Some(3), "{told}");
+    assert_eq!(summary["summary"]["documents"], 30_000, "{told}");
+    assert_eq!(summary["summary"]["loaded"], 29_700, "{told}");
+    assert_eq!(summary["summary"]["rejected"], 300, "{told}");
+    let results = std::fs::read_to_string(&results).unwrap();
+    assert_eq!(results.lines().count(), 301);
+    let places: std::collections::BTreeSet<&str> = results.lines().collect();
+    assert_eq!(places.len(), 301, "no reject is told twice");
+    assert!(kills > 0, "{kills}");
 }

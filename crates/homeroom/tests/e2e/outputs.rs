@@ -72,6 +72,7 @@ const READS: &[&str] = &[
     "--data-dir",
     "--file",
     "--map",
+    "--watch",
     "--model",
     "--extension",
     "--openapi",

@@ -1,0 +1,347 @@
+//! How far a load has come, kept in a file so that an interrupted load can be continued.
+//!
+//! A checkpoint names the first record that was not decided yet; those after it that were decided
+//! already, because a fault is found before an earlier batch is written; and those that wait. The
+//! records before it are not read again. Beside it is a list of all rejects so far, which only grows.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use homeroom_model::Model;
+use homeroom_store::NaturalKey;
+use serde::{Deserialize, Serialize};
+
+use crate::error::LoadError;
+use crate::place::At;
+use crate::reject::{Cause, Summary, Tally};
+use crate::source::SourceFile;
+
+/// Version of the file's form.
+const FORM: u32 = 1;
+/// Share of the documents after which another checkpoint is due.
+const SHARE: u64 = 250;
+/// Fewest documents between two checkpoints.
+const DOCUMENTS_MIN: u64 = 250;
+
+/// The place of a record in the order of the load: level, file, offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) struct Position {
+    /// Level of its resource.
+    pub level: u16,
+    /// Index of its file.
+    pub file: u32,
+    /// Offset in the file.
+    pub offset: u64,
+}
+
+/// What must be the same when a load is continued.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Terms {
+    model: String,
+    select: Vec<String>,
+    is_strict: bool,
+    results: Option<PathBuf>,
+    rejects: Option<PathBuf>,
+    files: Vec<FileMark>,
+}
+
+/// What is remembered of a file, by which a change is noticed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct FileMark {
+    name: String,
+    bytes: u64,
+    /// Moment of its last change in nanoseconds; 0 for a copy, which is as new as the load.
+    changed: i64,
+}
+
+/// How far a load has come.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Checkpoint {
+    form: u32,
+    /// What must be the same.
+    pub terms: Terms,
+    /// The first record that was not decided; records before it were.
+    pub position: Position,
+    /// Records at or after the position that were decided, or wait.
+    pub decided: Vec<Position>,
+    /// Records that wait, or were about to be tried again, with their resources.
+    pub waiting: Vec<(At, u16)>,
+    /// Number of records per resource that are not stored, rejected or waiting.
+    pub undecided: Vec<(u16, u64)>,
+    /// Newest version in the store when the load began.
+    pub version_before: i64,
+    /// Newest version that a document got before the checkpoint.
+    pub version: i64,
+    /// Seconds that the load has taken.
+    pub seconds: f64,
+    /// The report.
+    pub report: ReportState,
+}
+
+/// What a report has counted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ReportState {
+    /// Counts.
+    pub counts: Summary,
+    /// Counts by resource.
+    pub tallies: Vec<(Option<u16>, Tally)>,
+    /// Warnings, with the number and place of each.
+    pub warnings: Vec<(u16, String, u64, At)>,
+    /// Causes of rejects.
+    pub causes: Vec<(Cause, Option<u32>)>,
+    /// The cause of each group of rejects.
+    pub groups: Vec<(String, String, Option<u32>, u32)>,
+    /// Number of bytes of results.
+    pub results_bytes: u64,
+    /// Number of bytes of the list of rejects.
+    pub rejected_bytes: u64,
+}
+
+/// A rejected record: what later rejects and the folder of rejects need of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct RejectedRecord {
+    /// Its place.
+    pub at: At,
+    /// Index of its cause.
+    pub cause: u32,
+    /// Its identity, and the one under its base.
+    pub keys: Option<([u8; 16], Option<[u8; 16]>)>,
+}
+
+/// The file of checkpoints of a load.
+pub(crate) struct Keeper {
+    path: PathBuf,
+    list: BufWriter<File>,
+    terms: Terms,
+    /// Number of bytes in the list of rejects.
+    list_bytes: u64,
+    due: u64,
+    step: u64,
+}
+
+impl Terms {
+    /// Returns the terms of a load.
+    pub(crate) fn of(
+        model: &Model,
+        files: &[SourceFile],
+        (select, is_strict): (&[String], bool),
+        (results, rejects): (Option<&Path>, Option<&Path>),
+    ) -> Self {
+        let projects: Vec<String> =
+            model.projects.iter().map(|p| format!("{} {}", p.name, p.version)).collect();
+        let mark = |file: &SourceFile| {
+            let about = std::fs::metadata(&file.path).ok();
+            let is_copy = file.spool.is_some();
+            let changed = |about: &std::fs::Metadata| {
+                about.mtime().wrapping_mul(1_000_000_000).wrapping_add(about.mtime_nsec())
+            };
+            FileMark {
+                name: file.name.clone(),
+                bytes: about.as_ref().map_or(0, std::fs::Metadata::len),
+                changed: about.as_ref().filter(|_| !is_copy).map_or(0, changed),
+            }
+        };
+        Self {
+            model: format!("{}; {} resources", projects.join(", "), model.resources.len()),
+            select: select.to_vec(),
+            is_strict,
+            results: results.map(Path::to_owned),
+            rejects: rejects.map(Path::to_owned),
+            files: files.iter().map(mark).collect(),
+        }
+    }
+
+    /// Says in which way these terms differ from those of the load to be continued.
+    fn differs(&self, then: &Self) -> Option<String> {
+        if self.model != then.model {
+            return Some("the data standard is another one".into());
+        }
+        if (&self.select, self.is_strict) != (&then.select, then.is_strict) {
+            return Some("--select or --strict differ".into());
+        }
+        if self.results != then.results || self.rejects != then.rejects {
+            return Some("--results or --rejects differ".into());
+        }
+        let changed = self.files.iter().find(|file| !then.files.contains(file));
+        let changed = changed.or_else(|| then.files.iter().find(|file| !self.files.contains(file)));
+        match changed {
+            Some(file) => Some(format!("{} was added, changed or removed", file.name)),
+            None => (self.files != then.files).then(|| "the files have another order".into()),
+        }
+    }
+}
+
+impl Checkpoint {
+    /// Reads the checkpoint at a path; [`None`] if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::CannotResume`] when it is of another load.
+    pub(crate) fn read(path: &Path, terms: &Terms) -> Result<Option<Self>, LoadError> {
+        let refused = |problem: String| LoadError::CannotResume { path: path.to_owned(), problem };
+        let text = match std::fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(refused(error.to_string())),
+        };
+        let found: Self = serde_json::from_slice(&text)
+            .map_err(|error| refused(format!("it is no checkpoint of a load: {error}")))?;
+        if found.form != FORM {
+            return Err(refused("another version of Homeroom wrote it".into()));
+        }
+        match terms.differs(&found.terms) {
+            Some(problem) => Err(refused(problem)),
+            None => Ok(Some(found)),
+        }
+    }
+
+    /// Returns what was decided at or after the position.
+    pub(crate) fn decided(&self) -> HashSet<Position> {
+        self.decided.iter().copied().collect()
+    }
+}
+
+impl Keeper {
+    /// Begins to keep checkpoints at a path. `from` is the checkpoint that the load continues.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn new(
+        path: &Path,
+        terms: Terms,
+        from: Option<&Checkpoint>,
+        documents: u64,
+    ) -> Result<Self, LoadError> {
+        let wrong = |source| LoadError::Output { path: path.to_owned(), source };
+        if from.is_none() {
+            _ = std::fs::remove_file(path);
+        }
+        let list_bytes = from.map_or(0, |from| from.report.rejected_bytes);
+        let mut options = File::options();
+        let opened =
+            options.write(true).create(true).truncate(false).mode(0o600).open(list_of(path));
+        let list = opened
+            .and_then(|mut list| {
+                list.set_len(list_bytes)?;
+                list.seek(SeekFrom::End(0))?;
+                Ok(list)
+            })
+            .map_err(wrong)?;
+        let step = (documents / SHARE).max(DOCUMENTS_MIN);
+        let list = BufWriter::new(list);
+        Ok(Self { path: path.to_owned(), list, terms, list_bytes, due: step, step })
+    }
+
+    /// Whether another checkpoint is due; `waiting` records make it rarer, because it holds them.
+    pub(crate) fn is_due(&self, documents: u64, waiting: u64) -> bool {
+        documents >= self.due + waiting
+    }
+
+    /// Adds a reject to the list.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn rejected(&mut self, record: &RejectedRecord) -> Result<(), LoadError> {
+        let mut line = serde_json::to_vec(record).unwrap_or_default();
+        line.push(b'\n');
+        self.list_bytes += line.len() as u64;
+        self.list.write_all(&line).map_err(|source| self.wrong(source))
+    }
+
+    /// Writes a checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn write(&mut self, mut now: Checkpoint) -> Result<(), LoadError> {
+        self.due = now.report.counts.documents + self.step;
+        now.terms = self.terms.clone();
+        now.report.rejected_bytes = self.list_bytes;
+        let part = self.path.with_added_extension("part");
+        let written = self.list.flush().and_then(|()| {
+            let mut options = File::options();
+            let out = options.write(true).create(true).truncate(true).mode(0o600).open(&part)?;
+            let mut out = BufWriter::new(out);
+            serde_json::to_writer(&mut out, &now)?;
+            out.flush()?;
+            std::fs::rename(&part, &self.path)
+        });
+        written.map_err(|source| self.wrong(source))
+    }
+
+    /// Removes the checkpoint, because the load has ended.
+    pub(crate) fn end(self) {
+        _ = std::fs::remove_file(&self.path);
+        _ = std::fs::remove_file(list_of(&self.path));
+    }
+
+    /// Returns a checkpoint whose terms and list are filled in when it is written.
+    pub(crate) fn blank(&self, position: Position, report: ReportState) -> Checkpoint {
+        Checkpoint {
+            form: FORM,
+            terms: self.terms.clone(),
+            position,
+            decided: vec![],
+            waiting: vec![],
+            undecided: vec![],
+            version_before: 0,
+            version: 0,
+            seconds: 0.0,
+            report,
+        }
+    }
+
+    fn wrong(&self, source: std::io::Error) -> LoadError {
+        LoadError::Output { path: self.path.clone(), source }
+    }
+}
+
+/// Calls `take` with each reject before a checkpoint.
+///
+/// # Errors
+///
+/// [`LoadError::CannotResume`] when the list cannot be read, and the error of `take`.
+pub(crate) fn each_rejected(
+    path: &Path,
+    from: &Checkpoint,
+    take: &mut dyn FnMut(RejectedRecord) -> Result<(), LoadError>,
+) -> Result<(), LoadError> {
+    let refused = |problem: String| LoadError::CannotResume { path: list_of(path), problem };
+    if from.report.rejected_bytes == 0 {
+        return Ok(());
+    }
+    let list = File::open(list_of(path)).map_err(|error| refused(error.to_string()))?;
+    let mut bytes = 0;
+    for line in BufReader::new(list).lines() {
+        let line = line.map_err(|error| refused(error.to_string()))?;
+        bytes += line.len() as u64 + 1;
+        let record = serde_json::from_str(&line).map_err(|error| refused(error.to_string()))?;
+        take(record)?;
+        if bytes >= from.report.rejected_bytes {
+            return Ok(());
+        }
+    }
+    Err(refused("it is shorter than its checkpoint says".into()))
+}
+
+fn list_of(path: &Path) -> PathBuf {
+    path.with_added_extension("rejected")
+}
+
+impl RejectedRecord {
+    /// Describes a rejected record.
+    pub(crate) fn new(at: At, cause: u32, keys: Option<(NaturalKey, Option<NaturalKey>)>) -> Self {
+        Self { at, cause, keys: keys.map(|(own, base)| (own.0, base.map(|base| base.0))) }
+    }
+
+    /// Returns its identity, and the one under its base.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = NaturalKey> {
+        let (own, base) = self.keys.map_or((None, None), |(own, base)| (Some(own), base));
+        own.into_iter().chain(base).map(NaturalKey)
+    }
+}

@@ -1,0 +1,137 @@
+//! `homeroom load --watch DIR`: files that arrive in a folder are loaded once and moved away, each
+//! with its results.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use super::{LoadArgs, Outcome};
+use crate::exit::{Exit, Failure};
+
+/// Pause between two looks at the folder. A file that has not changed in between is complete.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Where files go whose records were all loaded.
+const DONE: &str = "done";
+/// Where files go of which something was rejected.
+const FAILED: &str = "failed";
+/// The endings of the names of files that are taken.
+const ENDINGS: [&str; 8] = ["xml", "json", "jsonl", "ndjson", "csv", "tsv", "gz", "zip"];
+/// Most files that are loaded together.
+const TOGETHER_MAX: usize = 10_000;
+
+/// What is seen of a file from outside.
+type Look = (u64, Option<SystemTime>);
+
+/// Watches a folder until the process is told to end.
+///
+/// # Errors
+///
+/// Says why the folder cannot be used, or why a load failed as a whole; files of such a load stay.
+pub(super) fn run(
+    args: &LoadArgs,
+    folder: &Path,
+    load: &mut dyn FnMut(&LoadArgs) -> Result<Outcome, Failure>,
+) -> Result<Exit, Failure> {
+    for name in [DONE, FAILED] {
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.join(name));
+        made.map_err(|error| Failure::because(&format!("making {name} in the folder"), error))?;
+    }
+    let mut before = HashMap::new();
+    loop {
+        let now = look(folder)
+            .map_err(|error| Failure::because(&format!("reading {}", folder.display()), error))?;
+        let mut complete: Vec<PathBuf> = now
+            .iter()
+            .filter(|(path, look)| before.get(*path) == Some(*look))
+            .map(|(path, _)| path.clone())
+            .collect();
+        complete.sort();
+        complete.truncate(TOGETHER_MAX);
+        if !complete.is_empty() {
+            take(args, folder, &complete, load)?;
+        }
+        before = now;
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Returns the files in a folder that are to be loaded.
+fn look(folder: &Path) -> std::io::Result<HashMap<PathBuf, Look>> {
+    let mut found = HashMap::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let is_wanted = ENDINGS.contains(&ending.to_ascii_lowercase().as_str());
+        // A file may be gone again, or be a link that leads nowhere.
+        let Ok(about) = std::fs::metadata(&path) else { continue };
+        if is_wanted && about.is_file() && !name.starts_with(b".") {
+            found.insert(path, (about.len(), about.modified().ok()));
+        }
+    }
+    Ok(found)
+}
+
+/// Loads files together and moves them away.
+fn take(
+    args: &LoadArgs,
+    folder: &Path,
+    files: &[PathBuf],
+    load: &mut dyn FnMut(&LoadArgs) -> Result<Outcome, Failure>,
+) -> Result<(), Failure> {
+    let wrong = |what: &'static str| move |error: std::io::Error| Failure::because(what, error);
+    let results = folder.join(format!(".{}.results.jsonl", std::process::id()));
+    let one = LoadArgs { paths: files.to_vec(), results: Some(results.clone()), ..args.clone() };
+    let outcome = load(&one)?;
+    super::tell(&outcome.summary, &one);
+    let text = std::fs::read_to_string(&results).map_err(wrong("reading the results"))?;
+    _ = std::fs::remove_file(&results);
+    let mut of_each: HashMap<&Path, Vec<&str>> = HashMap::new();
+    let mut rest = vec![];
+    for line in text.lines() {
+        let reject: Value = serde_json::from_str(line).unwrap_or_default();
+        let Some(place) = reject["file"].as_str().map(Path::new) else { continue };
+        // A file in an archive is below it.
+        match files.iter().find(|file| place.starts_with(file)) {
+            Some(file) => of_each.entry(file).or_default().push(line),
+            None => rest.push(line),
+        }
+    }
+    for file in files {
+        // What concerns no single file concerns all of them.
+        let lines: Vec<&str> = of_each
+            .remove(file.as_path())
+            .into_iter()
+            .flatten()
+            .chain(rest.iter().copied())
+            .collect();
+        let to = folder.join(if lines.is_empty() { DONE } else { FAILED });
+        let to = free(&to, file);
+        let mut text = lines.iter().fold(String::new(), |text, line| text + line + "\n");
+        text += &json!({ "summary": outcome.summary }).to_string();
+        text.push('\n');
+        let about = to.with_added_extension("results.jsonl");
+        let mut options = std::fs::File::options();
+        let opened = options.write(true).create(true).truncate(true).mode(0o600).open(about);
+        let written = opened.and_then(|mut out| out.write_all(text.as_bytes()));
+        written.map_err(wrong("writing the results of a file"))?;
+        std::fs::rename(file, &to).map_err(wrong("moving a file"))?;
+    }
+    Ok(())
+}
+
+/// Returns a path in a folder that no file has.
+fn free(folder: &Path, file: &Path) -> PathBuf {
+    let name = file.file_name().unwrap_or_default();
+    let own = folder.join(name);
+    let numbered =
+        (2_u64..).map(|number| folder.join(format!("{number}-{}", name.to_string_lossy())));
+    std::iter::once(own)
+        .chain(numbered)
+        .find(|path| path.symlink_metadata().is_err())
+        .expect("numbers do not end")
+}
