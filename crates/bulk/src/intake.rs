@@ -299,7 +299,9 @@ impl<'a> Intake<'a> {
         for (entry, outcome) in done {
             match outcome {
                 Ok((written, before)) => {
-                    self.report.counts.repeated += u64::from(before == Before::Input);
+                    if before == Before::Input {
+                        self.report.warn_repeated(entry.resource, entry.at);
+                    }
                     let effect = match (written.effect, before) {
                         (Effect::Unchanged, Before::Interruption) => Effect::Updated,
                         (effect, _) => effect,

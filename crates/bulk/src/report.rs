@@ -20,6 +20,8 @@ use crate::sources::Sources;
 
 /// Most kinds of warnings that are kept.
 const WARNINGS_MAX: usize = 1_000;
+/// Stands in a warning for the identity of a record that another record of the input has, too.
+const REPEATED: &str = "identity()";
 /// The results path that means the standard output.
 const STDOUT: &str = "-";
 
@@ -394,6 +396,12 @@ impl Report {
         }
     }
 
+    /// Records that a record has the identity of an earlier one.
+    pub(crate) fn warn_repeated(&mut self, resource: ResourceId, at: At) {
+        self.counts.repeated += 1;
+        self.warn(resource, vec![REPEATED.to_owned()], at);
+    }
+
     /// Ends the report and writes its summary.
     ///
     /// # Errors
@@ -406,6 +414,10 @@ impl Report {
         }
         let warnings = self.warnings.iter().map(|((resource, path), (count, at))| Warning {
             what: match path.strip_suffix("/text()") {
+                None if path == REPEATED => format!(
+                    "{}: an earlier record of the input has the same identity; the last one counts.",
+                    name_of(*resource)
+                ),
                 Some(path) => format!(
                     "{} {path}: there is text where none is expected; it was ignored.",
                     name_of(*resource)

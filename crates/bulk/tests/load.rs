@@ -1,5 +1,7 @@
 //! Loads small files into a store of the shipped model.
 
+#[path = "load/damage.rs"]
+mod damage;
 #[path = "load/direct.rs"]
 mod direct;
 #[path = "load/formats.rs"]

@@ -27,6 +27,11 @@ impl Batch {
         self.documents.pop_front()
     }
 
+    /// Adds a document that is written already.
+    pub(crate) fn push(&mut self, document: Document) {
+        self.documents.push_back(document);
+    }
+
     /// Adds a document of `resource`.
     pub(crate) fn add(&mut self, resource: &'static str, write: impl FnOnce(&mut Object<'_>)) {
         let mut json = String::with_capacity(self.longest);

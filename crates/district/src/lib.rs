@@ -29,6 +29,7 @@ mod marks;
 mod names;
 mod people;
 mod plan;
+mod profile;
 mod programs;
 mod random;
 mod refer;
@@ -45,4 +46,5 @@ pub use plan::{
     DistrictPlan, PlanError, SCHOOL_YEAR_DEFAULT, SCHOOL_YEAR_MAX, SCHOOL_YEAR_MIN, STUDENTS_MAX,
 };
 
+pub use profile::{Profile, Profiled, Ratios, profiled};
 pub use write::{Format, WriteError, Written, write};

@@ -12,8 +12,10 @@ use homeroom_model::Model;
 
 pub use self::file::WriteError;
 use self::file::at;
+use crate::batch::Document;
 use crate::documents::documents;
 use crate::plan::DistrictPlan;
+use crate::profile::{Profile, profiled};
 use jsonl::Jsonl;
 use xml::Xml;
 
@@ -35,7 +37,7 @@ pub struct Written {
     pub files: Vec<String>,
 }
 
-/// Writes the district that `plan` describes into the folder `directory`, which is created if
+/// Writes the district that `plan` describes, with the documents of a profile if there is one, into the folder `directory`, which is created if
 /// missing.
 ///
 /// `model` gives the names of files and the XML form of documents. Memory does not grow with the
@@ -47,6 +49,7 @@ pub struct Written {
 /// another standard.
 pub fn write(
     plan: &DistrictPlan,
+    profile: Option<&'static Profile>,
     model: &Model,
     directory: &Path,
     formats: &[Format],
@@ -55,7 +58,11 @@ pub fn write(
     let mut jsonl = formats.contains(&Format::Jsonl).then(|| Jsonl::new(model, directory));
     let mut xml = formats.contains(&Format::Xml).then(|| Xml::new(model, directory));
     let mut counts = BTreeMap::new();
-    for document in documents(plan) {
+    let all: Box<dyn Iterator<Item = Document>> = match profile {
+        Some(profile) => Box::new(profiled(plan, profile)),
+        None => Box::new(documents(plan)),
+    };
+    for document in all {
         *counts.entry(document.resource).or_default() += 1;
         if let Some(writer) = &mut jsonl {
             writer.add(&document)?;

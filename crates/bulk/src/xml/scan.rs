@@ -6,9 +6,7 @@ use std::io::{self, BufRead};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-use super::token::{
-    DEPTH_MAX, DOCTYPE, Tag, attributes, character, check_encoding, explain, too_deep,
-};
+use super::token::{DEPTH_MAX, Tag, attributes, character, check_encoding, explain, too_deep};
 use crate::place::{Malformed, Spot};
 
 /// Most bytes of one tag, text, comment or CDATA section.
@@ -44,6 +42,7 @@ pub(crate) struct Scanner<R> {
     depth: usize,
     tag: Last,
     text: String,
+    doctype: Option<Spot>,
 }
 
 impl<R: BufRead> Scanner<R> {
@@ -58,7 +57,13 @@ impl<R: BufRead> Scanner<R> {
             depth: 0,
             tag: Last::default(),
             text: String::new(),
+            doctype: None,
         }
+    }
+
+    /// Returns where there was a `DOCTYPE`, whose declarations are not read.
+    pub(crate) fn doctype(&self) -> Option<Spot> {
+        self.doctype
     }
 
     /// Returns the element that began with the last token.
@@ -141,7 +146,10 @@ impl<R: BufRead> Scanner<R> {
                 check_encoding(&declaration)?;
                 Ok(None)
             }
-            Event::DocType(_) => Err(DOCTYPE.into()),
+            Event::DocType(_) => {
+                self.doctype = Some(self.start);
+                Ok(None)
+            }
             Event::Comment(_) | Event::PI(_) => Ok(None),
             Event::Eof => Ok(Some(Token::Eof)),
         }
@@ -238,7 +246,7 @@ mod tests {
         let wide =
             format!("<a {}/>", (0..70).map(|n| format!("a{n}=\"\"")).collect::<Vec<_>>().join(" "));
         for (xml, part) in [
-            ("<!DOCTYPE a [<!ENTITY b \"c\">]><a/>", "DOCTYPE"),
+            ("<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>", "entity"),
             ("<a>&b;</a>", "entity"),
             ("<a>&#0;</a>", "well formed"),
             ("<a></b>", "well formed"),

@@ -13,6 +13,7 @@ use super::root::RootTag;
 use super::scan::{Scanner, Token};
 use super::shapes::{RecordElement, Shapes};
 use super::slice::{Piece, Pieces};
+use super::token::DOCTYPE;
 use crate::levels::Levels;
 use crate::place::{At, Malformed, Spot};
 use crate::survey::Survey;
@@ -31,13 +32,14 @@ pub(crate) fn survey(
     shapes: &Shapes<'_>,
     levels: &Levels,
 ) -> Result<Survey, Malformed> {
-    let (root, after) = root(file)?;
+    let (root, after, doctype) = root(file)?;
     let mut source = file;
     let sought = source.seek(SeekFrom::Start(after.offset));
     sought.map_err(|error| after.malformed(format!("the file cannot be read: {error}")))?;
     let mut elements = Elements::new(source, after, shapes, &root.name);
     let is_empty = root.is_empty;
-    let survey = Survey::of_root(root);
+    let mut survey = Survey::of_root(root);
+    survey.strays.extend(doctype.map(|at| at.malformed(DOCTYPE)));
     let mut surveying = Surveying { index, shapes, levels, survey, ids: Collector::default() };
     if is_empty || surveying.records(&mut elements)? {
         surveying.after_root(&mut elements)?;
@@ -167,8 +169,9 @@ impl Surveying<'_> {
     }
 }
 
-/// Reads up to the end of the root's start tag. Returns it, and the position after it.
-fn root(file: &File) -> Result<(RootTag, Spot), Malformed> {
+/// Reads up to the end of the root's start tag. Returns it, the position after it, and that of a
+/// `DOCTYPE` before it.
+fn root(file: &File) -> Result<(RootTag, Spot, Option<Spot>), Malformed> {
     let mut scanner = Scanner::new(BufReader::with_capacity(1 << 13, file), Spot::START);
     loop {
         match scanner.next()? {
@@ -193,5 +196,5 @@ fn root(file: &File) -> Result<(RootTag, Spot), Malformed> {
         .seek(SeekFrom::Start(start.offset))
         .and_then(|_| source.take(after.offset - start.offset).read_to_end(&mut tag));
     read.map_err(|error| start.malformed(format!("the file cannot be read: {error}")))?;
-    Ok((RootTag::new(start.offset, &tag), after))
+    Ok((RootTag::new(start.offset, &tag), after, scanner.doctype()))
 }

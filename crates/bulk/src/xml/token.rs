@@ -1,7 +1,8 @@
 //! The parts of interchange XML that matter: elements, text, and the attributes `id`, `ref` and
 //! `nil`.
 //!
-//! A `DOCTYPE`, and entities beyond the five predefined ones, are refused, so nothing expands.
+//! The declarations of a `DOCTYPE` are not read, and entities beyond the five predefined ones are
+//! refused, so nothing expands.
 
 use std::borrow::Cow;
 
@@ -13,9 +14,10 @@ pub(crate) const DEPTH_MAX: usize = 32;
 /// Most attributes of one element.
 const ATTRIBUTES_MAX: usize = 64;
 
-/// Why a `DOCTYPE` is refused.
-pub(crate) const DOCTYPE: &str = "the file has a DOCTYPE, which is not supported: it can define \
-                                  entities that expand without limit; remove it";
+/// What is said of a `DOCTYPE`.
+pub(crate) const DOCTYPE: &str = "there is a DOCTYPE, which is not read: it can define entities that \
+                                  expand without limit, and records that use them are rejected; \
+                                  remove it";
 
 /// An element's name and relevant attributes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

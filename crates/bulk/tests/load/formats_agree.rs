@@ -57,7 +57,7 @@ proptest! {
         prop_assert_eq!(summary.rejected, 0);
         let expected = contents(&one);
         for (format, name) in [(Format::Xml, "xml"), (Format::Jsonl, "jsonl")] {
-            write(&plan, &one.catalog.model, &folder.path().join(name), &[format]).unwrap();
+            write(&plan, None, &one.catalog.model, &folder.path().join(name), &[format]).unwrap();
         }
         exported(&one, &folder.path().join("csv"), seed % 2 == 0);
 

@@ -38,7 +38,7 @@ fn expected() -> HashMap<String, Vec<Value>> {
 fn json_lines_files_contain_the_documents_of_the_stream() {
     let (model, folder) = (model(), folder("jsonl"));
 
-    let written = write(&plan(), &model, &folder, &[Format::Jsonl]).unwrap();
+    let written = write(&plan(), None, &model, &folder, &[Format::Jsonl]).unwrap();
 
     let expected = expected();
     assert_eq!(written.files.len(), expected.len());
@@ -57,7 +57,7 @@ fn json_lines_files_contain_the_documents_of_the_stream() {
 fn a_document_read_back_from_its_interchange_is_the_document() {
     let (model, folder) = (model(), folder("xml"));
 
-    let written = write(&plan(), &model, &folder, &[Format::Xml]).unwrap();
+    let written = write(&plan(), None, &model, &folder, &[Format::Xml]).unwrap();
 
     let mut read: HashMap<String, Vec<Value>> = HashMap::new();
     for file in &written.files {
@@ -73,10 +73,10 @@ fn a_document_read_back_from_its_interchange_is_the_document() {
 #[test]
 fn nothing_is_overwritten() {
     let (model, folder) = (model(), folder("twice"));
-    write(&plan(), &model, &folder, &[Format::Jsonl]).unwrap();
+    write(&plan(), None, &model, &folder, &[Format::Jsonl]).unwrap();
 
-    let again = write(&plan(), &model, &folder, &[Format::Jsonl]);
-    let other = write(&plan(), &model, &folder, &[Format::Xml]);
+    let again = write(&plan(), None, &model, &folder, &[Format::Jsonl]);
+    let other = write(&plan(), None, &model, &folder, &[Format::Xml]);
 
     assert!(matches!(again, Err(WriteError::Exists { .. })), "{again:?}");
     assert!(other.is_ok(), "{other:?}");
@@ -87,7 +87,7 @@ fn a_model_of_another_standard_is_refused_by_the_name_that_it_lacks() {
     let source = format::read("standard Other other 1.0\n").unwrap();
     let model = link(&[source]).unwrap();
 
-    let refused = write(&plan(), &model, &folder("other"), &[Format::Xml]).unwrap_err();
+    let refused = write(&plan(), None, &model, &folder("other"), &[Format::Xml]).unwrap_err();
 
     assert!(matches!(refused, WriteError::Unplaced { .. }), "{refused}");
 }

@@ -4,6 +4,7 @@ mod checker;
 mod consistency;
 mod failing;
 mod files;
+mod profile;
 mod reader;
 
 use homeroom_model::{Model, format, link, shipped};

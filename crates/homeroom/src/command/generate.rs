@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use homeroom_district::{DistrictPlan, SCHOOL_YEAR_DEFAULT, WriteError};
+use homeroom_district::{DistrictPlan, Profile, SCHOOL_YEAR_DEFAULT, WriteError};
 use serde_json::json;
 
 use crate::config::StandardConfig;
@@ -15,6 +15,7 @@ use crate::standard::Standard;
 #[command(after_help = "Examples:
   homeroom generate --students 1000 --out district
   homeroom generate --students 100000 --seed 7 --format xml --out interchanges
+  homeroom generate --profile published --students 113000 --format xml --out volume
   homeroom generate --students 50 --format xml,jsonl --school-year 2027 --out small --json")]
 pub struct GenerateArgs {
     /// Number of students; each has about 57 documents
@@ -29,6 +30,10 @@ pub struct GenerateArgs {
     /// Format: one file per resource (JSON lines), or interchanges (XML)
     #[arg(long, value_enum, value_delimiter = ',', default_value = "jsonl")]
     format: Vec<GenerateFormat>,
+    /// Adds documents and items, so that the district has the volume and proportions of a published
+    /// one: `published` has 151 records a student over all interchanges
+    #[arg(long, value_name = "NAME", value_parser = profile)]
+    profile: Option<&'static Profile>,
     /// The school year, by the calendar year in which it ends
     #[arg(long, value_name = "YEAR", default_value_t = SCHOOL_YEAR_DEFAULT)]
     school_year: u16,
@@ -45,9 +50,15 @@ enum GenerateFormat {
     Jsonl,
 }
 
+fn profile(name: &str) -> Result<&'static Profile, String> {
+    Profile::named(name).ok_or_else(|| {
+        format!("there is no such profile; there is: {}", Profile::names().join(", "))
+    })
+}
+
 /// Runs the command.
 pub fn run(args: GenerateArgs) -> Result<Exit, Failure> {
-    let GenerateArgs { students, seed, out, format, school_year, json } = args;
+    let GenerateArgs { students, seed, out, format, profile, school_year, json } = args;
     homeroom_store::check_folder(&out).map_err(crate::output::failure)?;
     let plan = DistrictPlan::new(students, seed, school_year)
         .map_err(|error| Failure::Usage(error.to_string()))?;
@@ -59,12 +70,10 @@ pub fn run(args: GenerateArgs) -> Result<Exit, Failure> {
             GenerateFormat::Jsonl => homeroom_district::Format::Jsonl,
         })
         .collect();
-    let written =
-        homeroom_district::write(&plan, &standard.model, &out, &formats).map_err(|error| {
-            match error {
-                WriteError::Exists { .. } => Failure::Usage(error.to_string()),
-                error => Failure::because("writing the district", error),
-            }
+    let written = homeroom_district::write(&plan, profile, &standard.model, &out, &formats)
+        .map_err(|error| match error {
+            WriteError::Exists { .. } => Failure::Usage(error.to_string()),
+            error => Failure::because("writing the district", error),
         })?;
     let documents: usize = written.documents.values().sum();
     if json {
@@ -72,6 +81,7 @@ pub fn run(args: GenerateArgs) -> Result<Exit, Failure> {
             "students": students,
             "seed": seed,
             "schoolYear": school_year,
+            "profile": profile.map(|profile| &profile.name),
             "documents": documents,
             "resources": written.documents,
             "files": written.files,

@@ -1,0 +1,164 @@
+//! Damage of each kind is reported in its place, and everything that is whole is loaded.
+
+use homeroom_bulk::LoadOptions;
+use serde_json::Value;
+
+use crate::support::{Folder, load_all, load_with, stored, target};
+use crate::{GRADE, descriptors, interchange, school, student};
+
+/// Number of students, of which one in a hundred is damaged in one way.
+const STUDENTS: usize = 500;
+
+fn is_damaged(number: usize) -> bool {
+    number % 100 == 37
+}
+
+/// Returns an interchange of students; `damage` changes some.
+fn students(damage: impl Fn(&str) -> Vec<u8>) -> Vec<u8> {
+    let mut out = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<InterchangeStudent xmlns=\"http://x/5.2.0\">\n".to_vec();
+    for number in 0..STUDENTS {
+        let record = student(&number.to_string());
+        out.extend(if is_damaged(number) { damage(&record) } else { record.into_bytes() });
+    }
+    out.extend(b"</InterchangeStudent>\n");
+    out
+}
+
+fn replaced(from: &'static str, to: &'static str) -> impl Fn(&str) -> Vec<u8> {
+    move |record| record.replace(from, to).into_bytes()
+}
+
+/// Loads students that are damaged in one way. Checks that the damaged are rejected in place and the
+/// others loaded.
+fn assert_in_place(what: &str, file: Vec<u8>, line_breaks: usize) -> Vec<Value> {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("Student.xml", file);
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    let damaged: Vec<usize> = (0..STUDENTS).filter(|number| is_damaged(*number)).collect();
+    assert_eq!(summary.loaded, (STUDENTS - damaged.len()) as u64, "{what}: {rejects:?}");
+    let of_records = rejects.iter().filter(|reject| reject["element"] == "Student");
+    let lines: Vec<u64> = of_records.map(|reject| reject["line"].as_u64().unwrap()).collect();
+    let expected: Vec<u64> = damaged
+        .iter()
+        .enumerate()
+        .map(|(before, number)| (number + 3 + before * line_breaks) as u64)
+        .collect();
+    assert_eq!(lines, expected, "{what}: {rejects:?}");
+    assert_eq!(stored(&target, "students").len(), STUDENTS - damaged.len(), "{what}");
+    rejects
+}
+
+#[test]
+fn each_damaged_record_is_rejected_in_its_place_and_all_others_are_loaded() {
+    let long = "x".repeat(80);
+    for (what, damage) in [
+        ("a broken element", replaced("</FirstName>", "</FirstNam>")),
+        ("an element that does not end", replaced("</Name>", "")),
+        ("a value of a wrong type", replaced("2010-01-01", "soon")),
+        ("an entity", replaced("<FirstName>A", "<FirstName>&bomb;")),
+        ("a value that is missing", replaced("<FirstName>A</FirstName>", "")),
+    ] {
+        assert_in_place(what, students(damage), 0);
+    }
+    let too_long = |record: &str| record.replace("<FirstName>A", &format!("<FirstName>{long}"));
+    assert_in_place("a value that is too long", students(|r| too_long(r).into_bytes()), 0);
+    let latin = |record: &str| {
+        let text = record.replace("<FirstName>A", "<FirstName>\u{1}");
+        text.bytes().map(|byte| if byte == 1 { 0xe9 } else { byte }).collect()
+    };
+    assert_in_place("bytes of another encoding", students(latin), 0);
+    let unknown = replaced(
+        "<BirthData>",
+        "<Sex>uri://x/SexDescriptor#Neither</Sex><BirthData><BirthSex>uri://x/SexDescriptor#No</BirthSex>",
+    );
+    let rejects = assert_in_place("an unknown descriptor", students(unknown), 0);
+    assert!(rejects.iter().all(|reject| reject["method"] == "descriptors"), "{rejects:?}");
+}
+
+#[test]
+fn an_entity_bomb_expands_nowhere_and_spoils_only_the_records_that_use_it() {
+    let bomb = "<!DOCTYPE x [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\">\
+                <!ENTITY bomb \"&b;&b;&b;&b;&b;&b;&b;&b;\">]>";
+    let file = students(replaced("<FirstName>A", "<FirstName>&bomb;"));
+    let text = String::from_utf8(file).unwrap().replacen("?>\n", &format!("?>{bomb}\n"), 1);
+
+    let rejects = assert_in_place("a bomb", text.into_bytes(), 0);
+
+    let about_file = rejects.iter().find(|reject| reject["element"].is_null()).unwrap();
+    assert!(about_file["message"].as_str().unwrap().contains("DOCTYPE"), "{about_file}");
+}
+
+#[test]
+fn an_element_of_a_hundred_megabytes_is_rejected_alone() {
+    let huge = |record: &str| {
+        let filling = "x".repeat(100 << 20);
+        record.replace("<FirstName>A", &format!("<FirstName>{filling}")).into_bytes()
+    };
+    let (target, folder) = (target(), Folder::new());
+    let mut file = b"<InterchangeStudent>\n".to_vec();
+    file.extend(student("1").into_bytes());
+    file.extend(huge(&student("2")));
+    file.extend(student("3").into_bytes());
+    file.extend(b"</InterchangeStudent>");
+    folder.write("Student.xml", file);
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, summary.rejected), (2, 1));
+    assert_eq!(rejects[0]["line"], 3);
+    assert_eq!(rejects[0]["status_code"], 413);
+}
+
+#[test]
+fn a_file_that_was_cut_off_is_loaded_up_to_its_last_whole_record() {
+    let (target, folder) = (target(), Folder::new());
+    let whole = students(|record| record.as_bytes().to_vec());
+    let cut = whole.len() - 600;
+    folder.write("Student.xml", &whole[..cut]);
+    let text = String::from_utf8_lossy(&whole[..cut]).into_owned();
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!(summary.loaded, text.matches("</Student>").count() as u64);
+    assert!(
+        rejects.iter().any(|reject| reject["message"].as_str().unwrap().contains("cut off")),
+        "{rejects:?}"
+    );
+}
+
+#[test]
+fn a_missing_target_and_a_repeated_record_are_told_with_their_places() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    folder
+        .write("b.xml", interchange("EducationOrganization", &(school(7, "S") + &school(7, "T"))));
+    folder.write("c.xml", interchange("Student", &(student("1") + &student("1"))));
+    let enrolments: String = [("1", 7), ("2", 7), ("1", 8)]
+        .iter()
+        .map(|(student, school)| crate::enrolment(student, *school).to_string() + "\n")
+        .collect();
+    let misspelled = enrolments.replace(GRADE, "uri://x/GradeLevelDescriptor#Nineth grade");
+    folder.write("studentSchoolAssociations.jsonl", misspelled);
+    let ninth = "{\"namespace\": \"uri://x/GradeLevelDescriptor\", \"codeValue\": \"Ninth grade\", \
+                 \"shortDescription\": \"9\"}";
+    folder.write("gradeLevelDescriptors.jsonl", ninth);
+    let options = LoadOptions { paths: vec![folder.path().to_owned()], ..LoadOptions::default() };
+
+    let (summary, rejects) = load_with(&target, options);
+
+    assert_eq!((summary.rejected, summary.repeated), (3, 2), "{rejects:?}");
+    let lines: Vec<_> = rejects.iter().map(|reject| reject["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [1, 2, 3]);
+    let missing = &rejects[2]["missing"];
+    assert_eq!(missing[0]["key"], "{\"schoolId\":8}", "{missing}");
+    let nearest = "uri://x/GradeLevelDescriptor#Ninth grade";
+    assert_eq!(missing[1]["nearest"], nearest, "{missing}");
+    let message = rejects[0]["message"].as_str().unwrap();
+    assert!(message.contains(&format!("The nearest that is: {nearest}")), "{message}");
+    let repeated: Vec<_> =
+        summary.warnings.iter().map(|warning| (&*warning.file, warning.line)).collect();
+    assert_eq!(repeated.len(), 2, "{:?}", summary.warnings);
+    assert!(summary.causes.iter().all(|cause| cause.releases >= cause.count));
+}
