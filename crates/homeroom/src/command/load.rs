@@ -115,8 +115,14 @@ struct Way {
 pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
     if let Some(folder) = &args.watch {
-        let mut once = |args: &LoadArgs| once(args, &config);
-        return watch::run(&args, folder, &mut once);
+        let mut load = |files: &[PathBuf], results: &Path| {
+            let (paths, results) = (files.to_vec(), Some(results.to_owned()));
+            let one = LoadArgs { paths, results, ..args.clone() };
+            let Outcome { summary, .. } = once(&one, &config)?;
+            tell(&summary, &one);
+            Ok(summary)
+        };
+        return watch::run(folder, &mut load);
     }
     let Outcome { summary, seeded } = once(&args, &config)?;
     tell(&summary, &args);

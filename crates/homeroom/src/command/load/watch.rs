@@ -7,9 +7,9 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use homeroom_bulk::Summary;
 use serde_json::{Value, json};
 
-use super::{LoadArgs, Outcome};
 use crate::exit::{Exit, Failure};
 
 /// Pause between two looks at the folder. A file that has not changed in between is complete.
@@ -26,16 +26,15 @@ const TOGETHER_MAX: usize = 10_000;
 /// What is seen of a file from outside.
 type Look = (u64, Option<SystemTime>);
 
+/// Loads files together, writes the results to a path and reports the summary.
+pub(super) type Load<'l> = dyn FnMut(&[PathBuf], &Path) -> Result<Summary, Failure> + 'l;
+
 /// Watches a folder until the process is told to end.
 ///
 /// # Errors
 ///
 /// Says why the folder cannot be used, or why a load failed as a whole; files of such a load stay.
-pub(super) fn run(
-    args: &LoadArgs,
-    folder: &Path,
-    load: &mut dyn FnMut(&LoadArgs) -> Result<Outcome, Failure>,
-) -> Result<Exit, Failure> {
+pub(super) fn run(folder: &Path, load: &mut Load<'_>) -> Result<Exit, Failure> {
     for name in [DONE, FAILED] {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.join(name));
         made.map_err(|error| Failure::because(&format!("making {name} in the folder"), error))?;
@@ -52,7 +51,7 @@ pub(super) fn run(
         complete.sort();
         complete.truncate(TOGETHER_MAX);
         if !complete.is_empty() {
-            take(args, folder, &complete, load)?;
+            take(folder, &complete, load)?;
         }
         before = now;
         std::thread::sleep(PAUSE);
@@ -77,17 +76,10 @@ fn look(folder: &Path) -> std::io::Result<HashMap<PathBuf, Look>> {
 }
 
 /// Loads files together and moves them away.
-fn take(
-    args: &LoadArgs,
-    folder: &Path,
-    files: &[PathBuf],
-    load: &mut dyn FnMut(&LoadArgs) -> Result<Outcome, Failure>,
-) -> Result<(), Failure> {
+fn take(folder: &Path, files: &[PathBuf], load: &mut Load<'_>) -> Result<(), Failure> {
     let wrong = |what: &'static str| move |error: std::io::Error| Failure::because(what, error);
     let results = folder.join(format!(".{}.results.jsonl", std::process::id()));
-    let one = LoadArgs { paths: files.to_vec(), results: Some(results.clone()), ..args.clone() };
-    let outcome = load(&one)?;
-    super::tell(&outcome.summary, &one);
+    let summary = load(files, &results)?;
     let text = std::fs::read_to_string(&results).map_err(wrong("reading the results"))?;
     _ = std::fs::remove_file(&results);
     let mut of_each: HashMap<&Path, Vec<&str>> = HashMap::new();
@@ -112,7 +104,7 @@ fn take(
         let to = folder.join(if lines.is_empty() { DONE } else { FAILED });
         let to = free(&to, file);
         let mut text = lines.iter().fold(String::new(), |text, line| text + line + "\n");
-        text += &json!({ "summary": outcome.summary }).to_string();
+        text += &json!({ "summary": summary }).to_string();
         text.push('\n');
         let about = to.with_added_extension("results.jsonl");
         let mut options = std::fs::File::options();
