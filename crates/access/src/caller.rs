@@ -100,7 +100,7 @@ impl Caller {
 
 /// A decision that is valid only while the registry has one version, which it checks first.
 #[derive(Clone)]
-pub(crate) struct AsOf<D> {
+pub struct AsOf<D> {
     version: i64,
     /// [`None`] after it was handed back.
     decide: Option<Box<D>>,
@@ -108,7 +108,7 @@ pub(crate) struct AsOf<D> {
 }
 
 /// Why such a decision was not carried out.
-pub(crate) enum Lapsed<D: Decide> {
+pub enum Lapsed<D: Decide> {
     /// The decision itself refused.
     Refused(D::Refusal),
     /// The registry has changed; carries the unused decision.
@@ -117,7 +117,7 @@ pub(crate) enum Lapsed<D: Decide> {
 
 impl<D: Decide> AsOf<D> {
     /// Returns the same plan, which is valid as of a version of the registry.
-    pub(crate) fn plan(version: i64, plan: Plan<D>) -> Plan<Self> {
+    pub fn plan(version: i64, plan: Plan<D>) -> Plan<Self> {
         let Plan { mut ask, decide } = plan;
         ask.push(Ask::AccessVersion);
         Plan { ask, decide: Self { version, decide: Some(Box::new(decide)), is_asked: false } }

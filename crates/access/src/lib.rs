@@ -43,6 +43,7 @@ mod documents;
 mod error;
 mod explain;
 mod grant;
+mod holder;
 pub mod import;
 mod items;
 mod manage;
@@ -69,7 +70,7 @@ mod token_info;
 pub use access::{Access, AccessConfig};
 pub use action::{Action, PerAction};
 pub use authorize::{authorize, authorize_upsert};
-pub use caller::Caller;
+pub use caller::{AsOf, Caller, Lapsed};
 pub use change::{Change, ClientRights, NewClient};
 pub use claim_name::ClaimName;
 pub use claim_set::ClaimSet;
@@ -88,6 +89,7 @@ pub use grant::{
     Alternative, Grant, Part, Relationships, Restriction, Standing, UpsertGrant, missing_relation,
     namespace_subject,
 };
+pub use holder::Holder;
 pub use items::{ItemKind, ODS_INSTANCE, stable_id};
 pub use manage::{EDUCATION_ORGANIZATIONS_MAX, Manage, NAMESPACE_PREFIXES_MAX, TEXT_MAX};
 pub use many::{Begun, Planner};

@@ -88,6 +88,9 @@ pub enum LoadError {
     /// A dry run would have to remember more identities than this limit.
     #[error("a dry run remembers at most {0} documents; load without it, or in parts")]
     TooLargeForDryRun(usize),
+    /// The client of the load may not call any more.
+    #[error("the client that loads may not do so any more: {0}")]
+    NotAuthorized(String),
     /// The store failed.
     #[error("the store: {0}")]
     Store(#[from] StoreError),

@@ -327,6 +327,7 @@ impl<'a> Intake<'a> {
                 self.report.counts.unchanged += 1;
             }
         }
+        self.report.count_stored(entry.at);
         self.decided(entry.resource);
         for key in std::iter::once(entry.keys.0).chain(entry.keys.1) {
             for waiter in self.waiting.take(key) {

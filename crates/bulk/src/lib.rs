@@ -59,6 +59,7 @@ mod record;
 mod reject;
 mod reject_files;
 mod report;
+mod rights;
 mod source;
 mod sources;
 mod spool;
@@ -70,8 +71,10 @@ mod xml;
 
 pub use error::LoadError;
 pub use find::STDIN_BYTES_MAX;
-pub use load::{LoadOptions, Phase, Progress, load, load_direct, load_documents};
-pub use reject::{Cause, Missing, Reject, RejectedAt, Summary, Tally, Warning};
+pub use load::{LoadOptions, Phase, Progress, load, load_as, load_direct, load_documents};
+pub use reject::{Cause, FileCounts, Missing, Reject, RejectedAt, Summary, Tally, Warning};
+pub use report::RESULTS;
+pub use rights::Rights;
 
 #[cfg(test)]
 mod tests;

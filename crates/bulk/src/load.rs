@@ -19,8 +19,9 @@ use crate::intake::{Intake, Origin, given_record};
 use crate::levels::{Levels, resource_named};
 use crate::place::At;
 use crate::reading::{Direction, Read, read_all, survey_all};
-use crate::reject::Summary;
+use crate::reject::{FileCounts, Summary};
 use crate::report::Report;
+use crate::rights::Rights;
 use crate::sources::Sources;
 use crate::survey::Survey;
 use crate::target::Target;
@@ -114,6 +115,25 @@ pub fn load(
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Summary, LoadError> {
     let mut ending = Ending { begin: &mut |_| Ok(Target::store(target)), finish: &|| Ok(()) };
+    Ok(run(&target.catalog, &mut ending, options, progress, is_stopped)?.0)
+}
+
+/// Does the same as [`load`] with the rights of a client, and also returns what has become of each
+/// file. A record that the client may not write is rejected with the reason that a request would
+/// get.
+///
+/// # Errors
+///
+/// As [`load`]; [`LoadError::NotAuthorized`] when the client may not call any more.
+pub fn load_as(
+    rights: &dyn Rights,
+    target: &Documents,
+    options: &LoadOptions,
+    progress: &mut dyn FnMut(&Progress),
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<(Summary, Vec<FileCounts>), LoadError> {
+    let mut begin = |_| Ok(Target::store_as(target, rights));
+    let mut ending = Ending { begin: &mut begin, finish: &|| Ok(()) };
     run(&target.catalog, &mut ending, options, progress, is_stopped)
 }
 
@@ -152,7 +172,7 @@ pub fn load_direct(
     let loaded = run(catalog, &mut ending, options, progress, is_stopped);
     // What was loaded is completed, whether or not the load went to its end.
     let finished = direct.finish();
-    let summary = loaded?;
+    let (summary, _) = loaded?;
     finished?;
     Ok(summary)
 }
@@ -169,7 +189,7 @@ fn run<'t>(
     options: &LoadOptions,
     progress: &mut dyn FnMut(&Progress),
     is_stopped: &dyn Fn() -> bool,
-) -> Result<Summary, LoadError> {
+) -> Result<(Summary, Vec<FileCounts>), LoadError> {
     let began = Instant::now();
     let model = Arc::clone(&catalog.model);
     let levels = Levels::of_model(&model, &options.select)?;
@@ -221,7 +241,8 @@ fn run<'t>(
             progress(&now);
         };
         let report = take_back(&sources, (target, &lookups), report, is_stopped, &mut tell)?;
-        return report.finish(began.elapsed().as_secs_f64(), &model);
+        let summary = report.finish(began.elapsed().as_secs_f64(), &model)?;
+        return Ok((summary, vec![]));
     }
     let origin = Origin { sources: &sources, lookups: &lookups, is_strict: options.strict };
     if let Some(path) = checkpoint {
@@ -275,7 +296,8 @@ fn run<'t>(
     tell(&intake, Phase::Completing);
     (ending.finish)()?;
     let seconds = before + began.elapsed().as_secs_f64();
-    intake.report.finish(seconds, &model)
+    let files = std::mem::take(&mut intake.report.files_counted);
+    Ok((intake.report.finish(seconds, &model)?, files))
 }
 
 /// Deletes the documents that the files identify.

@@ -193,6 +193,17 @@ pub struct Summary {
     pub warnings: Vec<Warning>,
 }
 
+/// What has become of the records of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileCounts {
+    /// Path of the file, as it was given.
+    pub file: String,
+    /// Number of its records that are stored: loaded, or unchanged.
+    pub stored: u64,
+    /// Number of its rejects.
+    pub rejected: u64,
+}
+
 impl Summary {
     /// Whether everything was loaded.
     pub fn is_clean(&self) -> bool {

@@ -14,7 +14,7 @@ use crate::checkpoint::{Checkpoint, Keeper, RejectedRecord, ReportState, each_re
 use crate::error::LoadError;
 use crate::fault::{Absent, Fault, lacking};
 use crate::place::{At, Malformed};
-use crate::reject::{Missing, Reject, RejectedAt, Summary, Tally, Warning};
+use crate::reject::{FileCounts, Missing, Reject, RejectedAt, Summary, Tally, Warning};
 use crate::reject_files::RejectFiles;
 use crate::sources::Sources;
 
@@ -26,7 +26,7 @@ const REPEATED: &str = "identity()";
 const STDOUT: &str = "-";
 
 /// The results file of a load: lines of rejects and a summary.
-const RESULTS: OutputKind = OutputKind {
+pub const RESULTS: OutputKind = OutputKind {
     name: "a file of results",
     is_ours: |head| head.starts_with(b"{\"file\":") || head.starts_with(b"{\"summary\":"),
 };
@@ -47,6 +47,8 @@ pub(crate) struct Rejected<'r> {
 pub(crate) struct Report {
     /// Counts so far; causes and warnings are added at the end.
     pub counts: Summary,
+    /// What has become of the records of each file.
+    pub files_counted: Vec<FileCounts>,
     names: Vec<String>,
     tallies: HashMap<Option<ResourceId>, Tally>,
     causes: Causes,
@@ -84,8 +86,11 @@ impl Report {
             Ok::<_, LoadError>(Results { path: path.to_owned(), out, bytes: 0 })
         });
         let files = rejects.map(RejectFiles::new);
+        let files_counted =
+            names.iter().map(|file| FileCounts { file: file.clone(), ..FileCounts::default() });
         Ok(Self {
             counts: Summary::default(),
+            files_counted: files_counted.collect(),
             names,
             tallies: HashMap::new(),
             causes: Causes::default(),
@@ -256,7 +261,7 @@ impl Report {
         if let Some(keeper) = &mut self.keeper {
             keeper.rejected(&RejectedRecord::new(at, cause.number(), hashes))?;
         }
-        self.counts.rejected += 1;
+        self.count_rejects(at.file, 1);
         self.tally(resource.map(|resource| resource.id)).rejected += 1;
         let is_xml = sources.is_some_and(|sources| sources.is_xml(at.file));
         self.write(Reject {
@@ -279,6 +284,24 @@ impl Report {
             Some(sources) => self.copy(sources, at),
             None => Ok(()),
         }
+    }
+
+    /// Counts a record that is stored.
+    pub(crate) fn count_stored(&mut self, at: At) {
+        if let Some(counts) = self.counts_of(at.file) {
+            counts.stored += 1;
+        }
+    }
+
+    fn count_rejects(&mut self, file: u32, count: u64) {
+        self.counts.rejected += count;
+        if let Some(counts) = self.counts_of(file) {
+            counts.rejected += count;
+        }
+    }
+
+    fn counts_of(&mut self, file: u32) -> Option<&mut FileCounts> {
+        self.files_counted.get_mut(usize::try_from(file).unwrap_or(usize::MAX))
     }
 
     /// Rejects a file that cannot be read.
@@ -309,7 +332,7 @@ impl Report {
         let words = about.words(&name);
         let cause = self.causes.of(words.reason((&name, fault.line)));
         self.causes.count(cause, 1);
-        self.counts.rejected += 1;
+        self.count_rejects(file, 1);
         self.tally(None).rejected += 1;
         self.write(Reject {
             file: name,
@@ -345,7 +368,7 @@ impl Report {
         let file = self.name(first.file).to_owned();
         let cause = self.causes.of(words.reason((&file, first.line)));
         self.causes.count(cause, count);
-        self.counts.rejected += count;
+        self.count_rejects(first.file, count);
         self.tally(None).rejected += count;
         self.counts.documents += count;
         self.write(Reject {

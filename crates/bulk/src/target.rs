@@ -8,12 +8,16 @@ use homeroom_store::{
     Store, StoreError, Submitted,
 };
 
+use crate::rights::Rights;
+
 /// A catalog, and the store or the direct load that documents are written to.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     /// The model, bound to the store.
     pub catalog: &'a Arc<Catalog>,
     place: Place<'a>,
+    /// The client with whose rights documents are written; [`None`] for a trusted load.
+    rights: Option<&'a dyn Rights>,
 }
 
 #[derive(Clone, Copy)]
@@ -25,12 +29,26 @@ enum Place<'a> {
 impl<'a> Target<'a> {
     /// Writes to an open store.
     pub(crate) fn store(documents: &'a Documents) -> Self {
-        Self { catalog: &documents.catalog, place: Place::Store(&documents.store) }
+        Self { catalog: &documents.catalog, place: Place::Store(&documents.store), rights: None }
+    }
+
+    /// Writes to an open store with the rights of a client.
+    pub(crate) fn store_as(documents: &'a Documents, rights: &'a dyn Rights) -> Self {
+        Self { rights: Some(rights), ..Self::store(documents) }
+    }
+
+    /// Returns the client with whose rights documents are written to a store, unless the load is
+    /// trusted.
+    pub(crate) fn rights(self) -> Option<(&'a dyn Rights, &'a Arc<Catalog>, &'a Store)> {
+        match (self.rights, self.place) {
+            (Some(rights), Place::Store(store)) => Some((rights, self.catalog, store)),
+            _ => None,
+        }
     }
 
     /// Writes to a store that is loaded directly.
     pub(crate) fn direct(catalog: &'a Arc<Catalog>, load: &'a DirectLoad) -> Self {
-        Self { catalog, place: Place::Direct(load) }
+        Self { catalog, place: Place::Direct(load), rights: None }
     }
 
     /// Submits plans; batches are run in their order.

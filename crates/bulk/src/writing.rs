@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 
-use homeroom_access::UpsertGrant;
+use homeroom_access::{AsOf, UpsertGrant};
 use homeroom_document::Refusal;
 use homeroom_document::plan::{self, Precondition, Save, Written};
 use homeroom_document::validate::Document;
@@ -15,6 +15,7 @@ use homeroom_store::{
 
 use crate::error::LoadError;
 use crate::place::At;
+use crate::rights;
 use crate::target::Target;
 
 /// Most documents per transaction. Other writes wait no longer than a transaction takes.
@@ -76,6 +77,8 @@ pub(crate) struct Writing<'a> {
 /// A batch that was submitted.
 enum Batch {
     Written(Submitted<Save>),
+    /// With the rights of a client.
+    WrittenAs(Submitted<AsOf<Save>>, ChangedAt),
     Rehearsed(Submitted<Rehearsed<Save>>),
     /// Its outcomes have come.
     Ended(Vec<Outcome>),
@@ -137,7 +140,7 @@ impl<'a> Writing<'a> {
     ///
     /// # Errors
     ///
-    /// [`LoadError::TooLargeForDryRun`].
+    /// [`LoadError::TooLargeForDryRun`], [`LoadError::NotAuthorized`].
     pub(crate) fn submit(&mut self) -> Result<(), LoadError> {
         if self.batch.is_empty() {
             return Ok(());
@@ -145,9 +148,15 @@ impl<'a> Writing<'a> {
         let now = ChangedAt::now();
         self.bytes = 0;
         let batch = std::mem::take(&mut self.batch);
+        let target = self.target;
+        if let (Some(rights), None) = (target.rights(), &self.rehearsal) {
+            let (entries, documents) = batch.into_iter().unzip();
+            let submitted = rights::submit(rights, documents, now)?;
+            self.submitted.push_back((entries, Batch::WrittenAs(submitted, now)));
+            return Ok(());
+        }
         let (entries, plans): (Vec<Entry>, Vec<Plan<Save>>) =
             batch.into_iter().map(|(entry, document)| (entry, self.plan(document, now))).unzip();
-        let target = self.target;
         let submitted = match &self.rehearsal {
             None => Batch::Written(target.submit(plans)),
             Some(rehearsal) if rehearsal.identities() >= REHEARSED_MAX => {
@@ -201,6 +210,11 @@ impl<'a> Writing<'a> {
         match batch {
             Batch::Written(batch) => {
                 batch.wait().into_iter().map(|outcome| outcome.map(repeated)).collect()
+            }
+            Batch::WrittenAs(batch, now) => {
+                let Some(rights) = self.target.rights() else { return vec![] };
+                let outcomes = rights::outcomes(rights, batch, now).into_iter();
+                outcomes.map(|outcome| outcome.map(repeated)).collect()
             }
             Batch::Rehearsed(batch) => {
                 let before = |ran: Ran<(Written, bool)>| {

@@ -30,6 +30,7 @@
 mod api;
 mod batch;
 mod blocking;
+mod coding;
 pub mod composites;
 mod deletes;
 mod explain;

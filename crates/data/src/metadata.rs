@@ -6,6 +6,7 @@
 
 mod dependencies;
 mod discovery;
+mod docs;
 mod here;
 mod markup;
 mod openapi;
@@ -34,6 +35,7 @@ pub use page::{CONTENT_SECURITY_POLICY, Credentials, Shown, render as browser_pa
 pub use xsd::{SchemaFile, files as schema_files, schemas};
 
 use crate::composites::Composites;
+use docs::{Docs, Indexed};
 use shelf::{Document, OpenApi, Part, Shelf};
 use sources::Sources;
 use turns::Turns;
@@ -41,6 +43,8 @@ use turns::Turns;
 const GRAPHML: &str = "application/graphml; charset=utf-8";
 const XML: &str = "application/xml; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
 
 /// Headers that keep the page private to its reader: no cache stores it, and no other site embeds
 /// it or learns its address.
@@ -63,6 +67,7 @@ pub struct Metadata {
     /// The tags of the OpenAPI documents.
     tags: Arc<OnceLock<HashMap<OpenApi, Vec<String>>>>,
     schema_files: Arc<OnceLock<Arc<BTreeMap<String, Both>>>>,
+    docs: Arc<OnceLock<Docs>>,
     others: Arc<[Listed]>,
     page: BrowserPage,
     turns: Turns,
@@ -88,6 +93,7 @@ impl Metadata {
             shelf: Arc::default(),
             tags: Arc::default(),
             schema_files: Arc::default(),
+            docs: Arc::default(),
             page,
             others: Arc::default(),
             turns: Turns::default(),
@@ -98,13 +104,14 @@ impl Metadata {
     #[must_use]
     pub fn with_composites(self, composites: Arc<Composites>) -> Self {
         let sources = Sources { composites, ..self.sources };
-        Self { sources, shelf: Arc::default(), tags: Arc::default(), ..self }
+        let (shelf, tags, docs) = (Arc::default(), Arc::default(), Arc::default());
+        Self { sources, shelf, tags, docs, ..self }
     }
 
     /// Returns the same metadata, whose list names OpenAPI documents of other parts, too.
     #[must_use]
     pub fn with_others(self, others: &[Listed]) -> Self {
-        Self { others: others.into(), ..self }
+        Self { others: others.into(), docs: Arc::default(), ..self }
     }
 
     /// Returns the same metadata with another page for browsers.
@@ -132,6 +139,9 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
         (OpenApi::Section(Section::Resources), OpenApi::Section(Section::Descriptors));
     vec![
         route("/", handler(state, root)),
+        route("/docs", handler(state, docs_page)),
+        route("/docs/reference.js", handler(state, docs_script)),
+        route("/docs/reference.css", handler(state, docs_style)),
         route("/metadata", handler(state, list)),
         openapi("/metadata/data/v3/resources/swagger.json", resources),
         openapi("/metadata/data/v3/descriptors/swagger.json", descriptors),
@@ -175,6 +185,30 @@ async fn root<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
     };
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
     Ok(response)
+}
+
+async fn docs_page<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    let mut response = coded_answer(&call, state.docs().page.get(coding_of(&call)), HTML)?;
+    let policy = HeaderValue::from_static(docs::CONTENT_SECURITY_POLICY);
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    Ok(guarded(response))
+}
+
+async fn docs_script<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    coded_answer(&call, state.docs().script.get(coding_of(&call)), SCRIPT).map(guarded)
+}
+
+async fn docs_style<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    coded_answer(&call, state.docs().style.get(coding_of(&call)), STYLE).map(guarded)
+}
+
+/// Adds the headers that keep a page and its files to their own site; caches may keep them.
+fn guarded(mut response: Response) -> Response {
+    for (name, value) in PAGE_HEADERS.into_iter().filter(|(name, _)| name != header::CACHE_CONTROL)
+    {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
 }
 
 async fn dependencies<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
@@ -250,6 +284,52 @@ impl Metadata {
             Arc::clone(files.get_or_init(|| Arc::new(written)))
         };
         self.turns.found_or_made(find, make).await
+    }
+
+    /// Returns the files of the API reference; the first request waits until they are written.
+    fn docs(&self) -> &Docs {
+        self.docs.get_or_init(|| {
+            let tags = self.tags.get_or_init(|| self.sources.tags());
+            let composites = self.sources.composites.categories.iter().enumerate();
+            let composites = composites.map(|(at, category)| {
+                let path = format!(
+                    "/metadata/composites/v1/{}/{}/swagger.json",
+                    category.organization, category.name
+                );
+                (OpenApi::Composites(at), format!("Composites: {}", category.name), path)
+            });
+            let own = [
+                (
+                    OpenApi::Section(Section::Resources),
+                    "Resources",
+                    "/metadata/data/v3/resources/swagger.json",
+                ),
+                (
+                    OpenApi::Section(Section::Descriptors),
+                    "Descriptors",
+                    "/metadata/data/v3/descriptors/swagger.json",
+                ),
+                (OpenApi::Batch, "Batch", "/metadata/batch/v1/swagger.json"),
+                (
+                    OpenApi::ChangeQueries,
+                    "Change queries",
+                    "/metadata/changequeries/v1/swagger.json",
+                ),
+            ];
+            let own =
+                own.map(|(document, name, path)| (document, name.to_owned(), path.to_owned()));
+            let all: Vec<_> = own.into_iter().chain(composites).collect();
+            let none = vec![];
+            let indexed: Vec<Indexed<'_>> = all
+                .iter()
+                .map(|(document, name, path)| Indexed {
+                    name,
+                    path,
+                    tags: tags.get(document).unwrap_or(&none),
+                })
+                .collect();
+            Docs::of(&self.sources.model, &indexed, &self.others)
+        })
     }
 
     /// Answers with an OpenAPI document, or with the part of it that the caller asks for.

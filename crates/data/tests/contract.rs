@@ -13,6 +13,8 @@ mod bodies;
 mod changes;
 #[path = "contract/composites.rs"]
 mod composites;
+#[path = "contract/compressed.rs"]
+mod compressed;
 #[path = "contract/cursors.rs"]
 mod cursors;
 #[path = "contract/etags.rs"]

@@ -2,6 +2,8 @@
 
 #[path = "metadata/dependencies.rs"]
 mod dependencies;
+#[path = "metadata/docs.rs"]
+mod docs;
 #[path = "metadata/extensions.rs"]
 mod extensions;
 #[path = "metadata/parts.rs"]

@@ -5,11 +5,13 @@
 )]
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::{Access, AccessConfig, ApiClient};
 use homeroom_blobs::Blobs;
+use homeroom_bulk_api::BulkService;
 use homeroom_data::DataApi;
 use homeroom_data::composites::{self, Composites};
 use homeroom_data::metadata::{self, Credentials, Metadata, PageRequest, Shown};
@@ -26,6 +28,9 @@ use crate::load_metrics::LoadMetrics;
 use crate::probes;
 use crate::standard::{self, Standard};
 
+/// What the folder where uploads are put together is called, after that of the blobs.
+const SPOOL: &str = ".spool";
+
 /// An opened Homeroom, which serves requests and runs commands.
 #[derive(Clone)]
 pub struct App {
@@ -37,6 +42,8 @@ pub struct App {
     pub jobs: Jobs,
     /// Large bytes.
     pub blobs: Blobs,
+    /// What clients upload to be loaded.
+    pub bulk: BulkService,
     /// Metrics of this process.
     pub metrics: Arc<Metrics>,
     /// Items of the loads that this process did.
@@ -125,6 +132,11 @@ impl App {
         let access = Access::open(store, Arc::clone(&standard.model), AccessConfig::default(), now)
             .await
             .map_err(|e| Failure::because("opening the client registry", chain(&e)))?;
+        let mut spool = config.blob_place().path().as_os_str().to_owned();
+        spool.push(SPOOL);
+        let (own_blobs, own_jobs) = (blobs.clone(), jobs.clone());
+        let bulk =
+            BulkService::new(&access, data.documents(), own_blobs, own_jobs, Path::new(&spool));
         let mut metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
         let store_gauges = Arc::new(probes::StoreGauges::new(&mut metrics, data.store.clone()));
         let ready = Arc::new(probes::Readiness::new(data.store.clone()));
@@ -135,6 +147,7 @@ impl App {
             jobs,
             load_metrics: Arc::default(),
             blobs,
+            bulk,
             metrics: Arc::new(metrics),
             store_gauges,
             standard,
@@ -177,16 +190,21 @@ impl App {
             };
             metadata::browser_page(&page_model, request.base_url, shown)
         });
-        let others: &[_] =
-            if config.serves(Part::Admin) { &[homeroom_admin::OPENAPI] } else { &[] };
+        let others =
+            [(Part::Admin, homeroom_admin::OPENAPI), (Part::Bulk, homeroom_bulk_api::OPENAPI)];
+        let others = others.into_iter().filter(|(part, _)| config.serves(*part));
+        let others: Vec<_> = others.map(|(_, listed)| listed).collect();
         let metadata = Metadata::new(model)
             .with_composites(Arc::clone(&self.composites))
-            .with_others(others)
+            .with_others(&others)
             .with_browser_page(page);
         let mut routes = homeroom_access::routes(&self.access);
         routes.extend(probes::routes(&self.ready));
         if config.serves(Part::Admin) {
             routes.extend(homeroom_admin::routes(&self.access));
+        }
+        if config.serves(Part::Bulk) {
+            routes.extend(homeroom_bulk_api::routes(&self.bulk));
         }
         if config.serves(Part::Data) {
             routes.extend(metadata::routes(&metadata));

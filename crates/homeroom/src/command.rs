@@ -18,6 +18,7 @@ pub mod serve;
 pub mod shell;
 pub mod strategies;
 pub mod terminal;
+pub mod upload;
 pub mod views;
 
 use std::path::Path;

@@ -28,6 +28,9 @@ pub enum Failure {
     /// The arguments contradict each other or name something that does not exist.
     #[error("{0}")]
     Usage(String),
+    /// The target does not accept the key.
+    #[error("{0}")]
+    NotAuthorized(String),
     /// The target cannot be reached.
     #[error("{0}")]
     Unreachable(String),
@@ -49,6 +52,7 @@ impl Failure {
         match self {
             Self::Failed(_) => 1,
             Self::Usage(_) => 2,
+            Self::NotAuthorized(_) => 4,
             Self::Unreachable(_) => 5,
             Self::Interrupted(_) => 130,
             Self::Told(code) => *code,
@@ -112,6 +116,7 @@ impl From<LoadError> for Failure {
             | LoadError::CannotResume { .. }
             | LoadError::OutputIsSource(_) => Self::Usage(error.to_string()),
             LoadError::Output { .. }
+            | LoadError::NotAuthorized(_)
             | LoadError::Stopped
             | LoadError::Thread(_)
             | LoadError::TooLargeForDryRun(_)

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use homeroom_access::Access;
 use homeroom_blobs::{Blobs, Swept};
+use homeroom_bulk_api::BulkService;
 use homeroom_data::metadata::Credentials;
 use homeroom_gateway::{
     AccessLog, FrontDoor, Identity, Limits, Listener, LoggedRequests, Rate, Times, Tls,
@@ -22,7 +23,7 @@ use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;
 
 use crate::app::App;
-use crate::config::{Config, LogConfig, RequestLog, ServerConfig};
+use crate::config::{Config, LogConfig, Part, RequestLog, ServerConfig};
 use crate::control;
 use crate::exit::Failure;
 use crate::probes;
@@ -36,6 +37,8 @@ const FOLLOW: Duration = Duration::from_millis(500);
 /// The time between two sweeps of blobs: half of their grace period, within these limits.
 const SWEEP_MIN: Duration = Duration::from_millis(100);
 const SWEEP_MAX: Duration = Duration::from_mins(10);
+/// The time between two sweeps of bulk operations.
+const SWEEP_BULK: Duration = Duration::from_mins(5);
 
 /// The most connections of the admin listener.
 const ADMIN_CONNECTIONS_MAX: u64 = 256;
@@ -189,7 +192,9 @@ impl Server {
         let following = tokio::spawn(follow(Arc::clone(&self.app.access), is_shared));
         let control = self.control.map(|control| control.serve(self.app.clone()));
         let sweeping = tokio::spawn(sweep(self.app.blobs.clone()));
-        let runner = Runner::start(&self.app.jobs, kinds(), homeroom_jobs::Times::default());
+        let sweeping_bulk = tokio::spawn(sweep_bulk(self.app.bulk.clone()));
+        let kinds = kinds(&self.config, &self.app.bulk);
+        let runner = Runner::start(&self.app.jobs, kinds, homeroom_jobs::Times::default());
         let main = tokio::spawn(self.main.serve(self.door, told(stopped), times));
         let admin =
             tokio::spawn(self.admin.serve(self.admin_door, told(nothing_left), admin_times));
@@ -209,6 +214,7 @@ impl Server {
         _ = admin.await;
         following.abort();
         sweeping.abort();
+        sweeping_bulk.abort();
         let store = self.app.data.store.clone();
         _ = tokio::task::spawn_blocking(move || store.close()).await;
         tracing::info!("stopped");
@@ -230,9 +236,24 @@ async fn sweep(blobs: Blobs) {
     }
 }
 
-/// Returns the kinds of jobs that this process does; no part has one yet.
-fn kinds() -> Vec<Kind> {
-    vec![]
+/// Ends uploads that have waited too long, and removes operations that were kept long enough.
+async fn sweep_bulk(bulk: BulkService) {
+    loop {
+        tokio::time::sleep(SWEEP_BULK).await;
+        match bulk.sweep(ChangedAt::now()).await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "bulk operations have expired"),
+            Err(problem) => {
+                let error = problem.internal.as_deref().unwrap_or(problem.kind.title());
+                tracing::warn!(error, "bulk operations cannot be swept");
+            }
+        }
+    }
+}
+
+/// Returns the kinds of jobs that this process does.
+fn kinds(config: &Config, bulk: &BulkService) -> Vec<Kind> {
+    if config.server.serves(Part::Bulk) { vec![homeroom_bulk_api::kind(bulk)] } else { vec![] }
 }
 
 /// Follows changes of keys and claim sets that other nodes make, if there can be other nodes, and

@@ -73,6 +73,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0010_blobs.sql"),
         postgres: include_str!("../migrations/0010_blobs.sql"),
     },
+    Migration {
+        version: 14,
+        name: "bulk operations",
+        sqlite: include_str!("../migrations/0014_bulk_operations.sql"),
+        postgres: include_str!("../migrations/0014_bulk_operations.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

@@ -9,11 +9,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, Explain, Manage, ManageError};
+use homeroom_blobs::{BlobPlace, Blobs, Limits as BlobLimits};
+use homeroom_bulk_api::BulkService;
 use homeroom_data::metadata::{self, Metadata};
 use homeroom_data::{Composites, DataApi};
 use homeroom_document::Catalog;
 use homeroom_gateway::{FrontDoor, Limits, Metrics};
 use homeroom_http::{RequestBody, Timestamp};
+use homeroom_jobs::{Jobs, Limits as JobLimits};
 use homeroom_model::{Model, shipped_seed};
 use homeroom_store::{Options, Store, StoreUrl};
 use http::{HeaderName, HeaderValue, Method, Request};
@@ -21,6 +24,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::folder::Folder;
 use crate::standard::{STANDARDS, Standard, USUAL};
 use crate::trial;
 
@@ -42,6 +46,9 @@ pub struct TestApp {
     pub front_door: Arc<FrontDoor>,
     /// The composites that it serves.
     pub composites: Arc<Composites>,
+    /// What clients upload to be loaded; its jobs are done by whoever starts a runner.
+    pub bulk: BulkService,
+    _folder: Arc<Folder>,
 }
 
 impl fmt::Display for TestApp {
@@ -119,15 +126,23 @@ impl TestApp {
         let model = Arc::clone(&data.catalog.model);
         let metadata = Metadata::new(model)
             .with_composites(Arc::clone(&composites))
-            .with_others(&[homeroom_admin::OPENAPI]);
+            .with_others(&[homeroom_admin::OPENAPI, homeroom_bulk_api::OPENAPI]);
+        let folder = Arc::new(Folder::new());
+        let place = BlobPlace::folder(&folder.path().join("blobs"));
+        let blobs = Blobs::new(place, data.store.clone(), BlobLimits::default());
+        let jobs = Jobs::new(data.store.clone(), JobLimits::default());
+        let spool = folder.path().join("spool");
+        let bulk = BulkService::new(&access, data.documents(), blobs, jobs, &spool);
         let mut routes = metadata::routes(&metadata);
         routes.extend(homeroom_access::routes(&access));
         routes.extend(homeroom_admin::routes(&access));
+        routes.extend(homeroom_bulk_api::routes(&bulk));
         routes.extend(homeroom_data::routes(&data, &access));
         routes.extend(homeroom_data::composites::routes(&data, &access, &composites));
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let door = FrontDoor::new(routes, Arc::clone(&access), metrics, Limits::default()).unwrap();
-        Self { store, standard, data, access, front_door: Arc::new(door), composites }
+        let front_door = Arc::new(door);
+        Self { store, standard, data, access, front_door, composites, bulk, _folder: folder }
     }
 
     /// Explains what a key may do, as `homeroom keys explain` does.

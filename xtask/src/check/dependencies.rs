@@ -43,6 +43,19 @@ const KNOWS: &[(&str, &[&str])] = &[
             "homeroom-model",
         ],
     ),
+    (
+        "homeroom-bulk-api",
+        &[
+            "homeroom-bulk",
+            "homeroom-document",
+            "homeroom-access",
+            "homeroom-http",
+            "homeroom-store",
+            "homeroom-model",
+            "homeroom-jobs",
+            "homeroom-blobs",
+        ],
+    ),
     ("homeroom-export", &["homeroom-document", "homeroom-store", "homeroom-model"]),
 ];
 

@@ -15,6 +15,7 @@ use super::filters::{self, Walk};
 use super::read::{Gathering, Grants};
 use super::write::Writer;
 use super::{Category, Composite, Composites, Node, Parameter, Segment};
+use crate::coding::coded;
 use crate::paging::{PageToken, Paging};
 use crate::reading::Reading;
 use crate::{DataApi, SCOPE, filter, no_snapshot, problem_of, profile, respond};
@@ -189,7 +190,7 @@ async fn get(state: CompositeState, call: Call) -> Result<Response, Problem> {
                 let page = many(&api, reading.granted(), base, (&node, &asked), &paging).await;
                 if reading.holds()? {
                     let (body, total, next) = page?;
-                    return Ok(respond::list(body, next, total));
+                    return coded(&call, respond::list(body, next, total)).await;
                 }
             }
         }

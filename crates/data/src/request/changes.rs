@@ -5,6 +5,7 @@ use homeroom_http::{Kind, Problem, Query, Response, json_response};
 use http::StatusCode;
 
 use super::tracked::tracked;
+use crate::coding::coded;
 use crate::deletes::{self, Reach};
 use crate::paging::Paging;
 use crate::reading::Reading;
@@ -29,7 +30,7 @@ pub async fn deletes(
     if let Some(total) = deleted.total {
         response.headers_mut().insert("total-count", total.into());
     }
-    Ok(response)
+    coded(&call, response).await
 }
 
 /// Lists changes of identities: the list is empty as long as identities cannot change.

@@ -8,6 +8,7 @@ use http::StatusCode;
 
 use super::id::id_of;
 use super::precondition;
+use crate::coding::coded;
 use crate::paging::{PAGE_MAX, PARTITIONS_MAX, PageToken, Paging};
 use crate::problem::of_refusal;
 use crate::reach::{reachable, within_reach};
@@ -61,7 +62,7 @@ pub async fn list(DataState { api, access }: DataState, call: Call) -> Result<Re
             next_query(&call.query, token, paging.limit)
         )
     });
-    let answer = respond::page(&api.catalog, &page.rows, next, link, total);
+    let answer = coded(&call, respond::page(&api.catalog, &page.rows, next, link, total)).await?;
     Ok(if is_strict { strict::applied(answer) } else { answer })
 }
 

@@ -297,7 +297,7 @@ fn run_by(
 /// Reports the result.
 fn tell(summary: &Summary, args: &LoadArgs) {
     if !args.json {
-        crate::exit::print(&told(summary, args));
+        crate::exit::print(&told(summary, args.results.is_some(), args.way.delete));
     } else if args.results.is_some() {
         crate::exit::print(&format!("{}\n", json!({ "summary": summary })));
     }
@@ -328,8 +328,10 @@ fn checkpoint(args: &LoadArgs, config: &Config) -> Option<PathBuf> {
     made.ok().map(|()| folder.join(format!("load-{:016x}.checkpoint", hasher.finish())))
 }
 
-fn told(summary: &Summary, args: &LoadArgs) -> String {
-    let (done, otherwise, count) = match (args.way.delete, summary.dry_run) {
+/// Returns what has become of the records, for people: whether the results are in a file, and
+/// whether the load was to delete.
+pub fn told(summary: &Summary, has_results: bool, is_deleting: bool) -> String {
+    let (done, otherwise, count) = match (is_deleting, summary.dry_run) {
         (true, _) => ("deleted", "were not there", summary.deleted),
         (false, true) => ("would be loaded", "were already stored", summary.loaded),
         (false, false) => ("loaded", "were already stored", summary.loaded),
@@ -358,7 +360,7 @@ fn told(summary: &Summary, args: &LoadArgs) -> String {
     if summary.causes.len() > CAUSES_SHOWN {
         _ = writeln!(out, "\n           and {} more causes", summary.causes.len() - CAUSES_SHOWN);
     }
-    if summary.rejected > 0 && args.results.is_none() {
+    if summary.rejected > 0 && !has_results {
         out += "\n--results FILE writes every reject, --rejects DIR the rejected records.\n";
     }
     for warning in summary.warnings.iter().take(CAUSES_SHOWN) {

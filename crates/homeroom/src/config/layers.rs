@@ -16,10 +16,10 @@ const URL: &str = "store.url";
 const URL_FILE: &str = "store.url_file";
 /// The beginning of the names of environment variables that are settings.
 const PREFIX: &str = "HOMEROOM_";
-/// Environment variables of that beginning that are no settings: those of the lab, of builds, tests
+/// Environment variables of that beginning that are no settings: those of the lab, of uploads, of builds, tests
 /// and benchmarks.
-const NO_SETTINGS: [&str; 7] =
-    ["LAB_SECRET", "COMMIT", "LONG", "REFERENCE", "SEED", "STORE_STRICT", "TIMES"];
+const NO_SETTINGS: [&str; 8] =
+    ["LAB_SECRET", "UPLOAD_SECRET", "COMMIT", "LONG", "REFERENCE", "SEED", "STORE_STRICT", "TIMES"];
 /// The beginnings of further such names.
 const NO_SETTINGS_BEGIN: [&str; 3] = ["BENCH_", "FUZZ_", "TEST_"];
 

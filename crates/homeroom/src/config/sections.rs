@@ -46,8 +46,8 @@ pub struct ServerConfig {
     /// last counts, because it comes from the proxy in front of this server; the proxy must append
     /// to each header or replace it. Default: false.
     pub trust_forwarded: bool,
-    /// The parts that are served, of `data` (the data API, its composites and its metadata) and
-    /// `admin` (the Admin API). Tokens and probes are always served. Default: none, which means all.
+    /// The parts that are served, of `data` (the data API, its composites and its metadata), `bulk`
+    /// (uploads of files that the server loads) and `admin` (the Admin API). Tokens and probes are always served. Default: none, which means all.
     pub parts: Vec<Part>,
     /// Maximum number of connections of the API, if the system allows as many open files. Default:
     /// 16384.
@@ -80,6 +80,8 @@ pub struct ServerConfig {
 pub enum Part {
     /// The data API, its composites and its metadata.
     Data,
+    /// Bulk Load Services.
+    Bulk,
     /// The Admin API.
     Admin,
 }

@@ -9,8 +9,9 @@ use serde_json::Value;
 use crate::support::{Answer, Place, Wire};
 
 /// Paths that can be read without a token.
-const PUBLIC: [&str; 14] = [
+const PUBLIC: [&str; 15] = [
     "/",
+    "/docs",
     "/metadata",
     "/metadata/data/v3/resources/swagger.json",
     "/metadata/data/v3/descriptors/swagger.json",

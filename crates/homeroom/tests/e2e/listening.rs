@@ -88,12 +88,18 @@ fn a_certificate_that_cannot_be_used_keeps_the_server_from_starting() {
 #[test]
 fn only_the_named_parts_are_served() {
     let place = Place::new();
-    for (parts, data, admin) in [("", 200, 200), ("data", 200, 404), ("admin", 404, 200)] {
+    for (parts, data, admin, bulk) in [
+        ("", 200, 200, 200),
+        ("data", 200, 404, 404),
+        ("admin", 404, 200, 404),
+        ("bulk", 404, 404, 200),
+    ] {
         let server = Server::start_with(&place, &[("HOMEROOM_SERVER__PARTS", parts)]);
         let status = |path: &str| server.client().get(path).status;
 
         assert_eq!(status("/metadata/data/v3/dependencies"), data, "{parts}");
         assert_eq!(status("/adminapi"), admin, "{parts}");
+        assert_eq!(status("/metadata/bulk/v2/swagger.json"), bulk, "{parts}");
         assert_eq!(status("/readyz"), 200, "{parts}");
     }
     let wrong = place.run(&["serve", "--parts", "courses"]);

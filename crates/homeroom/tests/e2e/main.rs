@@ -32,6 +32,7 @@ mod shares;
 mod slow;
 mod standards;
 mod support;
+mod upload;
 mod versions;
 mod whose_store;
 mod wire;

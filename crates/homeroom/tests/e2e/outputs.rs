@@ -10,6 +10,21 @@ use crate::support::{Place, STUDENTS, Server, student};
 const WRITES: &[(&str, &[&str])] = &[
     ("--results", &["load", "students.jsonl", "--results", "OUT"]),
     ("--rejects", &["load", "students.jsonl", "--rejects", "OUT/"]),
+    (
+        "--results",
+        &[
+            "upload",
+            "students.jsonl",
+            "--server",
+            "http://127.0.0.1:1/",
+            "--key",
+            "k",
+            "--secret",
+            "s",
+            "--results",
+            "OUT",
+        ],
+    ),
     ("--out", &["export", "--out", "OUT/"]),
     ("--out", &["export", "--out", "OUT/", "--force"]),
     ("--out", &["generate", "--students", "1", "--out", "OUT/"]),

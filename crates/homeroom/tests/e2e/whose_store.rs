@@ -113,6 +113,7 @@ const MANAGING: &[&[&str]] = &[
 const OTHERS: &[&str] = &[
     "demo",
     "serve",
+    "upload",
     "generate",
     "counts",
     "export",

@@ -1,0 +1,145 @@
+//! What an operation stores, what it rejects, and with whose rights.
+
+use homeroom_testkit::documents::{on_each_store, school};
+use serde_json::{Value, json};
+
+use crate::support::{
+    ended, enrolment, exceptions, interchange, runner, statuses, student, upload,
+};
+
+const XML: &str = "text/xml";
+
+#[tokio::test]
+async fn files_are_loaded_together_in_the_order_of_their_dependencies() {
+    for client in on_each_store().await {
+        let _runner = runner(&client.app);
+        client.create("/ed-fi/schools", &school(1)).await;
+        let enrolments = interchange("StudentEnrollment", &enrolment("1", 1));
+        let students = interchange("Student", &(student("1") + &student("2")));
+
+        let files = [(XML, "StudentEnrollment", &*enrolments), (XML, "Student", &*students)];
+        let operation = upload(&client, &files).await;
+
+        let ended = ended(&client, &operation).await;
+        assert_eq!(statuses(&ended), ["Completed"; 3], "{} {ended}", client.app);
+        assert_eq!(ended["summary"]["loaded"], 3, "{ended}");
+        assert_eq!(client.ids("/ed-fi/students").await.len(), 2);
+        assert_eq!(client.ids("/ed-fi/studentSchoolAssociations").await.len(), 1);
+        assert_eq!(exceptions(&client, &operation, 0, "").await.json(), json!([]));
+        let blobs = client
+            .app
+            .data
+            .store
+            .query(homeroom_store::Sql::new("SELECT id FROM blob WHERE removed IS NULL", vec![]));
+        assert!(blobs.await.unwrap().is_empty(), "the chunks are removed");
+    }
+}
+
+#[tokio::test]
+async fn records_that_cannot_be_loaded_are_exceptions_of_their_file_page_by_page() {
+    for client in on_each_store().await {
+        let _runner = runner(&client.app);
+        let broken: String =
+            (0..60).map(|at| student(&format!("{at}{}", "x".repeat(40)))).collect();
+        let bad = interchange("Student", &(broken + &student("good")));
+        let good = interchange("Student", &student("fine"));
+        let empty = interchange("Student", "");
+
+        let files = [(XML, "Student", &*bad), (XML, "Student", &*good), (XML, "Student", &*empty)];
+        let operation = upload(&client, &files).await;
+
+        let ended = ended(&client, &operation).await;
+        assert_eq!(statuses(&ended), ["Error", "Error", "Completed", "Error"], "{}", client.app);
+        assert_eq!(client.ids("/ed-fi/students").await.len(), 2);
+        assert_eq!(ended["summary"]["rejected"], 60);
+        let page = |query| exceptions(&client, &operation, 0, query);
+        let first = page("").await.json();
+        assert_eq!(first.as_array().unwrap().len(), 25);
+        let one = &first[0];
+        assert_eq!((&one["id"], &one["element"]), (&json!(1), &json!("Student")), "{one}");
+        assert_eq!(one["uploadFileId"], operation["uploadFiles"][0]["id"]);
+        assert_eq!(one["type"], "urn:ed-fi:api:bad-request:data-validation-failed");
+        assert!(one["message"].as_str().unwrap().contains("tudentUniqueId"), "{one}");
+        let last = page("?offset=50&limit=100").await.json();
+        let ids: Vec<&Value> = last.as_array().unwrap().iter().map(|one| &one["id"]).collect();
+        assert_eq!(ids, (51..=60).map(Value::from).collect::<Vec<_>>().iter().collect::<Vec<_>>());
+        assert_eq!(page("?offset=60").await.json(), json!([]));
+        assert_eq!(exceptions(&client, &operation, 1, "").await.json(), json!([]));
+        let none = exceptions(&client, &operation, 2, "").await.json();
+        assert!(none[0]["message"].as_str().unwrap().contains("no record"), "{none}");
+        let text = format!("{ended}{first}");
+        assert!(!text.contains("homeroom-test"), "no path of the server: {text}");
+    }
+}
+
+#[tokio::test]
+async fn each_record_is_authorized_as_the_client_that_uploads() {
+    for client in on_each_store().await {
+        let _runner = runner(&client.app);
+        let own = client.app.client_of("SISVendor", &[1]).await;
+        for id in [1, 2] {
+            client.create("/ed-fi/schools", &school(id)).await;
+        }
+        client.create("/ed-fi/students", &homeroom_testkit::documents::student("1")).await;
+        let records = enrolment("1", 1) + &enrolment("1", 2);
+        let enrolments = interchange("StudentEnrollment", &records);
+
+        let operation = upload(&own, &[(XML, "StudentEnrollment", &enrolments)]).await;
+
+        let ended = ended(&own, &operation).await;
+        assert_eq!(statuses(&ended), ["Error"; 2], "{ended}");
+        let found = exceptions(&own, &operation, 0, "").await.json();
+        let body = homeroom_testkit::documents::enrolment("1", 2, "2025-08-20");
+        let posted = own.post("/ed-fi/studentSchoolAssociations", &body).await;
+        assert_eq!(posted.status, 403);
+        assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
+        assert_eq!(found[0]["type"], posted.json()["type"], "{}", client.app);
+        assert_eq!(client.ids("/ed-fi/studentSchoolAssociations").await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_revoked_before_its_files_are_loaded_loads_nothing() {
+    for client in on_each_store().await {
+        let own = client.app.client_of("SISVendor", &[1]).await;
+        let students = interchange("Student", &student("1"));
+        let operation = upload(&own, &[(XML, "Student", &students)]).await;
+        let id = operation["id"].as_str().unwrap();
+        let revoke =
+            homeroom_access::Manage::RevokeKey { key: own.key.clone(), old_secrets_only: false };
+        client.app.access.manage(revoke, homeroom_http::Timestamp::now()).await.unwrap();
+
+        let _runner = runner(&client.app);
+
+        let status = || async {
+            let sql = homeroom_store::Sql::new(
+                "SELECT status FROM bulk_operation WHERE id = ?1",
+                vec![id.into()],
+            );
+            client.app.data.store.query(sql).await.unwrap()[0][0].as_text().unwrap().to_owned()
+        };
+        while ["Ready", "Started"].contains(&&*status().await) {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        assert_eq!(status().await, "Error");
+        assert!(client.ids("/ed-fi/students").await.is_empty(), "{}", client.app);
+    }
+}
+
+#[tokio::test]
+async fn lines_of_json_are_loaded_too() {
+    for client in on_each_store().await {
+        let _runner = runner(&client.app);
+        let student = |id: &str| homeroom_testkit::documents::student(id).to_string();
+        let named = json!({ "resource": "ed-fi/students", "document": homeroom_testkit::documents::student("2") });
+        let (lines, mixed) = (student("1") + "\n", named.to_string() + "\n");
+
+        let media = "application/x-ndjson";
+        let files = [(media, "students", &*lines), (media, "Documents", &*mixed)];
+        let operation = upload(&client, &files).await;
+
+        let ended = ended(&client, &operation).await;
+        assert_eq!(statuses(&ended), ["Completed"; 3], "{ended}");
+        assert_eq!(client.ids("/ed-fi/students").await.len(), 2);
+    }
+}

@@ -1,0 +1,261 @@
+//! A server's bulk services, as an uploader calls them.
+
+use std::time::Duration;
+
+use homeroom_client::{
+    Client, Error, Method, Phase, Request, Retries, Settings, Trust, Url, WholeAnswer,
+};
+use serde_json::{Value, json};
+
+use crate::app::chain;
+use crate::command::upload::files::Source;
+use crate::exit::Failure;
+
+/// Longest time of a request; a chunk may take that long.
+const TIME: Duration = Duration::from_mins(30);
+/// How often a request is sent again whose connection fails.
+const RETRIES: u32 = 4;
+/// How often a request is sent again that the server has no room for.
+const BUSY_MAX: u32 = 60;
+/// Longest pause that a server's Retry-After is followed for.
+const BUSY_PAUSE_MAX: u64 = 60;
+/// Most bytes of an answer.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
+
+/// A server, and the token for it.
+pub struct Remote {
+    client: Client,
+    /// The server's address, without a slash at the end.
+    base: String,
+    key: String,
+    secret: String,
+    year: u16,
+    token_url: String,
+    token: String,
+}
+
+impl Remote {
+    /// Gets a token from a server. `trust` is a PEM text with the authorities to trust.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unreachable`], [`Failure::NotAuthorized`], or what is wrong with the address.
+    pub async fn open(
+        base: &str,
+        (key, secret): (&str, &str),
+        year: u16,
+        trust: Option<Vec<u8>>,
+    ) -> Result<Self, Failure> {
+        let base = base.trim_end_matches('/').to_owned();
+        let mut settings = Settings::for_operator(TIME);
+        settings.retries = Retries {
+            times: RETRIES,
+            methods: vec![Method::GET, Method::POST],
+            phases: vec![Phase::Connect, Phase::Tls, Phase::Send, Phase::Answer, Phase::Body],
+            ..Retries::default()
+        };
+        settings.trust = match trust {
+            Some(pem) => Trust::Bundle(pem),
+            None if base.starts_with("https://") => Trust::Native,
+            None => Trust::Nobody,
+        };
+        let client = Client::new(settings).map_err(|error| failure(&error))?;
+        let (key, secret) = (key.to_owned(), secret.to_owned());
+        let token_url = format!("{base}/oauth/token");
+        let mut remote = Self { client, base, key, secret, year, token_url, token: String::new() };
+        remote.discover().await?;
+        remote.authenticate().await?;
+        Ok(remote)
+    }
+
+    /// Finds the address of tokens, if the server names one.
+    async fn discover(&mut self) -> Result<(), Failure> {
+        let url = url(&format!("{}/", self.base))?;
+        let request = Request::get(url).header("accept", "application/json");
+        let answer = self.send(request.map_err(|error| failure(&error))?).await?;
+        let discovery: Option<Value> = serde_json::from_slice(&answer.body).ok();
+        if let Some(token_url) = discovery.as_ref().and_then(|d| d["urls"]["oauth"].as_str()) {
+            // A server behind a proxy may name an address that is reached only from its own side.
+            let path = token_url.split_once("://").map_or(token_url, |(_, rest)| rest);
+            let own = self.base.split_once("://").map_or(&*self.base, |(_, rest)| rest);
+            if path.starts_with(own) {
+                token_url.clone_into(&mut self.token_url);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gets a token.
+    async fn authenticate(&mut self) -> Result<(), Failure> {
+        let body = json!({
+            "grant_type": "client_credentials",
+            "client_id": self.key,
+            "client_secret": self.secret,
+        });
+        let request = Request::post(url(&self.token_url)?, body.to_string())
+            .repeatable()
+            .header("content-type", "application/json")
+            .map_err(|error| failure(&error))?;
+        let answer = self.send(request).await?;
+        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        match body["access_token"].as_str() {
+            Some(token) if answer.status == 200 => {
+                token.clone_into(&mut self.token);
+                Ok(())
+            }
+            _ => {
+                let said = body["error_description"].as_str().or_else(|| body["detail"].as_str());
+                let said = said.map_or_else(String::new, |said| format!(": {said}"));
+                Err(Failure::NotAuthorized(format!(
+                    "no token from {}: it answers {}{said}; check --key and --secret",
+                    self.token_url, answer.status
+                )))
+            }
+        }
+    }
+
+    async fn send(&self, request: Request) -> Result<WholeAnswer, Failure> {
+        let answer = self.client.send(request).await.map_err(|error| failure(&error))?;
+        answer.whole(ANSWER_BYTES_MAX).await.map_err(|error| failure(&error))
+    }
+
+    /// Sends a request with the token, once more with a new one if it has expired, and again while
+    /// the server has no room.
+    async fn call(
+        &mut self,
+        method: &Method,
+        path: &str,
+        (media, body): (&str, bytes::Bytes),
+    ) -> Result<WholeAnswer, Failure> {
+        let url = url(&format!("{}/api/v2.0/{}/{path}", self.base, self.year))?;
+        let (mut is_renewed, mut busy) = (false, 0);
+        loop {
+            let authorization = format!("Bearer {}", self.token);
+            let request = Request::new(method.clone(), url.clone())
+                .body(body.clone())
+                .repeatable()
+                .header("authorization", &authorization)
+                .and_then(|request| request.header("content-type", media))
+                .map_err(|error| failure(&error))?;
+            let answer = self.send(request).await?;
+            match answer.status.as_u16() {
+                401 if !is_renewed => {
+                    is_renewed = true;
+                    self.authenticate().await?;
+                }
+                429 | 503 if busy < BUSY_MAX => {
+                    busy += 1;
+                    let told = answer.headers.get("retry-after").and_then(|v| v.to_str().ok());
+                    let seconds = told.and_then(|text| text.parse().ok()).unwrap_or(1);
+                    let pause = Duration::from_secs(seconds.clamp(1, BUSY_PAUSE_MAX));
+                    tokio::time::sleep(pause).await;
+                }
+                _ => return Ok(answer),
+            }
+        }
+    }
+
+    /// Reads JSON from the server.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub async fn get(&mut self, path: &str) -> Result<Value, Failure> {
+        let answer =
+            self.call(&Method::GET, path, ("application/json", bytes::Bytes::new())).await?;
+        expect(&answer, 200, path)?;
+        serde_json::from_slice(&answer.body)
+            .map_err(|error| Failure::because("reading the server's answer", error))
+    }
+
+    /// Finds the newest operation with a fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// As [`Remote::get`].
+    pub async fn find(&mut self, fingerprint: &str) -> Result<Option<Value>, Failure> {
+        let found = self.get(&format!("bulkOperations?fingerprint={fingerprint}")).await?;
+        Ok(found.as_array().and_then(|all| all.first()).cloned())
+    }
+
+    /// Creates an operation.
+    ///
+    /// # Errors
+    ///
+    /// Why the server does not take it.
+    pub async fn create(
+        &mut self,
+        sources: &[Source],
+        fingerprint: &str,
+    ) -> Result<Value, Failure> {
+        let files: Vec<Value> = sources
+            .iter()
+            .map(|source| {
+                json!({
+                    "format": source.format,
+                    "interchangeType": source.interchange,
+                    "size": source.bytes,
+                })
+            })
+            .collect();
+        let body = json!({ "uploadFiles": files, "fingerprint": fingerprint }).to_string();
+        let sent = ("application/json", body.into());
+        let answer = self.call(&Method::POST, "bulkOperations", sent).await?;
+        expect(&answer, 201, "creating the operation")?;
+        serde_json::from_slice(&answer.body)
+            .map_err(|error| Failure::because("reading the server's answer", error))
+    }
+
+    /// Uploads a part of a file.
+    ///
+    /// # Errors
+    ///
+    /// Why the server does not take it.
+    pub async fn chunk(
+        &mut self,
+        id: &str,
+        offset: u64,
+        bytes: bytes::Bytes,
+    ) -> Result<(), Failure> {
+        let path = format!("uploads/{id}/chunk?offset={offset}&size={}", bytes.len());
+        let answer = self.call(&Method::POST, &path, ("application/octet-stream", bytes)).await?;
+        expect(&answer, 201, "uploading a part of a file")
+    }
+
+    /// Ends the upload of a file.
+    ///
+    /// # Errors
+    ///
+    /// Why the server does not take it.
+    pub async fn commit(&mut self, id: &str) -> Result<(), Failure> {
+        let sent = ("application/json", bytes::Bytes::new());
+        let answer = self.call(&Method::POST, &format!("uploads/{id}/commit"), sent).await?;
+        expect(&answer, 202, "ending the upload of a file")
+    }
+}
+
+fn url(text: &str) -> Result<Url, Failure> {
+    Url::parse(text).map_err(|error| Failure::Usage(format!("--server: {error}")))
+}
+
+fn failure(error: &Error) -> Failure {
+    match error {
+        Error::Url(_) | Error::Header { .. } | Error::Trust { .. } => Failure::Usage(chain(error)),
+        _ => Failure::Unreachable(chain(error)),
+    }
+}
+
+/// Refuses an answer with another status.
+fn expect(answer: &WholeAnswer, status: u16, doing: &str) -> Result<(), Failure> {
+    if answer.status == status {
+        return Ok(());
+    }
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let first = body["errors"][0].as_str().or_else(|| body["detail"].as_str()).unwrap_or("");
+    let text = format!("{doing}: the server answers {}: {first}", answer.status);
+    Err(match answer.status.as_u16() {
+        401 | 403 => Failure::NotAuthorized(text),
+        429 | 502..=504 => Failure::Unreachable(text),
+        _ => Failure::Failed(text),
+    })
+}

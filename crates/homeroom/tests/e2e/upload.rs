@@ -1,0 +1,115 @@
+//! `homeroom upload` against a server: what it prints, its exit codes, and uploads that break off.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::support::{Place, Server, eventually, student};
+
+fn interchange(records: &str) -> String {
+    format!("<InterchangeStudent xmlns=\"http://x/5.2.0\">\n{records}</InterchangeStudent>\n")
+}
+
+fn record(id: &str) -> String {
+    format!(
+        "<Student><StudentUniqueId>{id}</StudentUniqueId><Name><FirstName>A</FirstName>\
+         <LastSurname>B</LastSurname></Name><BirthData><BirthDate>2010-01-01</BirthDate>\
+         </BirthData></Student>\n"
+    )
+}
+
+fn upload<'a>(
+    server: &'a str,
+    (key, secret): &'a (String, String),
+    more: &[&'a str],
+) -> Vec<&'a str> {
+    let own = ["upload", "--server", server, "--key", key, "--secret", secret];
+    [&own[..], more].concat()
+}
+
+#[test]
+fn a_folder_is_loaded_with_the_rights_of_the_key_and_told_as_the_loader_tells_it() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let url = format!("http://{}", server.api);
+    let long = format!("<FirstName>{}<", "x".repeat(80));
+    let bad = record("9").replace("<FirstName>A<", &long);
+    std::fs::create_dir(place.path("in")).unwrap();
+    place.write("in/Student.xml", interchange(&(record("1") + &bad)));
+    place.write("in/students.jsonl", student("2", "Ada").to_string() + "\n");
+
+    let first = place.run(&upload(&url, &key, &["in", "--results", "results.jsonl"]));
+    let again = place.run(&upload(&url, &key, &["in", "--json"]));
+
+    assert_eq!(first.code, Some(3), "{first:?}");
+    assert!(first.stdout.contains("2 documents loaded"), "{first:?}");
+    assert!(first.stdout.contains("first in in/Student.xml, line 3"), "{first:?}");
+    let results = std::fs::read_to_string(place.path("results.jsonl")).unwrap();
+    let lines: Vec<Value> = results.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(lines.len(), 2, "{results}");
+    assert_eq!(lines[0]["file"], "in/Student.xml");
+    assert_eq!((&lines[0]["line"], &lines[0]["element"]), (&3.into(), &"Student".into()));
+    assert_eq!(lines[0]["resource"], "ed-fi/students");
+    assert!(lines[0]["hint"].is_string() && lines[0]["key"].is_string(), "{results}");
+    assert_eq!(lines[1]["summary"]["loaded"], 2);
+    assert_eq!(again.code, Some(3), "{again:?}");
+    let last = again.stdout.lines().last().unwrap();
+    let last: Value = serde_json::from_str(last).unwrap();
+    assert_eq!(last["summary"]["unchanged"], 2, "{again:?}");
+    assert_eq!(again.stdout.lines().count(), 2);
+    place.write("students.jsonl", student("3", "Ada").to_string() + "\n");
+    assert_eq!(place.run(&upload(&url, &key, &["students.jsonl"])).code, Some(0));
+}
+
+#[test]
+fn a_server_that_refuses_the_key_or_is_not_there_has_an_exit_code_of_its_own() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let url = format!("http://{}", server.api);
+    place.write("students.jsonl", student("1", "Ada").to_string() + "\n");
+    let wrong = (key.0.clone(), "wrong".to_owned());
+
+    let refused = place.run(&upload(&url, &wrong, &["students.jsonl"]));
+    let missing = place.run(&upload(&url, &key, &["nowhere"]));
+    let away = place.run(&upload("http://127.0.0.1:1", &key, &["students.jsonl"]));
+
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert_eq!(missing.code, Some(2), "{missing:?}");
+    assert_eq!(away.code, Some(5), "{away:?}");
+}
+
+#[test]
+fn an_upload_that_was_killed_is_taken_up_again_where_it_was() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let url = format!("http://{}", server.api);
+    // The lines between the records make the file long, and quick to load.
+    let blank = "\n".repeat(100 << 20);
+    place.write("Student.xml", interchange(&(record("1") + &blank + &record("2"))));
+    let year = ["Student.xml", "--school-year", "2026"];
+    let mut client = server.client_of(&key);
+    let mut operations = || {
+        let answer = client.get("/api/v2.0/2026/bulkOperations");
+        let found = answer.json();
+        found.as_array().unwrap_or_else(|| panic!("{found}")).clone()
+    };
+
+    let mut command = place.command(&upload(&url, &key, &year));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    eventually("a part has arrived", || {
+        operations().first().is_some_and(|first| first["status"] != "Initialized")
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let begun = operations();
+    let again = place.run(&upload(&url, &key, &year));
+
+    assert_eq!(again.code, Some(0), "{again:?}");
+    let ended = operations();
+    assert_eq!(ended.len(), 1, "it is the same operation: {ended:?}");
+    assert_eq!((&ended[0]["id"], &ended[0]["status"]), (&begun[0]["id"], &"Completed".into()));
+    assert_eq!(client.get("/data/v3/ed-fi/students").json().as_array().unwrap().len(), 2);
+}
