@@ -165,7 +165,7 @@ mod tests {
             match expected {
                 None => assert_eq!(found, None),
                 Some(text) => {
-                    assert!(found.as_ref().is_some_and(|f| f.contains(text)), "{found:?}")
+                    assert!(found.as_ref().is_some_and(|f| f.contains(text)), "{found:?}");
                 }
             }
         }

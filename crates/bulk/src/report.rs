@@ -47,7 +47,7 @@ pub(crate) struct Rejected<'r> {
 pub(crate) struct Report {
     /// Counts so far; causes and warnings are added at the end.
     pub counts: Summary,
-    /// What has become of the records of each file.
+    /// What has become of the records of each file; not what an interrupted load had decided.
     pub files_counted: Vec<FileCounts>,
     names: Vec<String>,
     tallies: HashMap<Option<ResourceId>, Tally>,
@@ -86,11 +86,9 @@ impl Report {
             Ok::<_, LoadError>(Results { path: path.to_owned(), out, bytes: 0 })
         });
         let files = rejects.map(RejectFiles::new);
-        let files_counted =
-            names.iter().map(|file| FileCounts { file: file.clone(), ..FileCounts::default() });
         Ok(Self {
             counts: Summary::default(),
-            files_counted: files_counted.collect(),
+            files_counted: uncounted(&names),
             names,
             tallies: HashMap::new(),
             causes: Causes::default(),
@@ -123,6 +121,7 @@ impl Report {
         };
         Ok(Self {
             counts: state.counts.clone(),
+            files_counted: uncounted(&names),
             names,
             tallies: state.tallies.iter().map(tally).collect(),
             causes: Causes::restore(state),
@@ -515,6 +514,11 @@ fn continued(path: &Path, bytes: u64) -> Result<File, LoadError> {
     let cut = file.set_len(bytes).and_then(|()| file.seek(SeekFrom::End(0)));
     cut.map_err(|error| refused(error.to_string()))?;
     Ok(file)
+}
+
+fn uncounted(names: &[String]) -> Vec<FileCounts> {
+    let counts = |file: &String| FileCounts { file: file.clone(), ..FileCounts::default() };
+    names.iter().map(counts).collect()
 }
 
 /// The last line of the results.

@@ -104,8 +104,8 @@ impl Metadata {
     #[must_use]
     pub fn with_composites(self, composites: Arc<Composites>) -> Self {
         let sources = Sources { composites, ..self.sources };
-        let (shelf, tags, docs) = (Arc::default(), Arc::default(), Arc::default());
-        Self { sources, shelf, tags, docs, ..self }
+        let (tags, docs) = (Arc::default(), Arc::default());
+        Self { sources, shelf: Arc::default(), tags, docs, ..self }
     }
 
     /// Returns the same metadata, whose list names OpenAPI documents of other parts, too.

@@ -75,7 +75,7 @@ async fn every_openapi_document_is_served_in_parts() {
         count += 1;
     }
 
-    assert_eq!(count, 8);
+    assert_eq!(count, 9);
 }
 
 #[tokio::test]

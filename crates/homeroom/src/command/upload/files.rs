@@ -203,9 +203,9 @@ mod tests {
             bytes: 5,
             changed: 7,
         };
-        let own = fingerprint(&[source.clone()]);
+        let own = fingerprint(std::slice::from_ref(&source));
 
-        assert_eq!(own, fingerprint(&[source.clone()]));
+        assert_eq!(own, fingerprint(std::slice::from_ref(&source)));
         for other in [
             Source { path: "b.xml".into(), ..source.clone() },
             Source { bytes: 6, ..source.clone() },
