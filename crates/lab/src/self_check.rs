@@ -45,6 +45,7 @@ pub fn check_self(threads: usize) -> Result<SelfCheck, EngineError> {
         timeout: Duration::from_secs(5),
         drain: Duration::from_secs(5),
         slack: Duration::ZERO,
+        spread: false,
         threads,
         from: vec![],
         bins: false,

@@ -54,6 +54,7 @@ fn a_planted_capacity_is_found_or_the_verdict_says_why_not() {
         timeout: Duration::from_secs(10),
         drain: Duration::from_secs(10),
         slack: Duration::ZERO,
+        spread: false,
         threads: 1,
         from: vec![],
         bins: true,

@@ -9,11 +9,13 @@ mod metrics;
 mod proc;
 mod process;
 mod sampler;
+mod spawned;
 mod spin;
 mod system;
 mod watch;
 
 pub use sampler::{Readings, Sampler};
+pub use spawned::{Enforced, Spawned, resident_mb};
 pub use spin::{reference, spin};
-pub use system::{MachineCounters, machine};
+pub use system::{MachineCounters, load_average, machine};
 pub use watch::{GENERATOR, MACHINE, Watch, What};

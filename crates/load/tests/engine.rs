@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use homeroom_load::engine::{Engine, Observed, Options};
+use homeroom_load::engine::{
+    Answer, Engine, Observed, Options, Reaction, Request, Source, StepFacts,
+};
 use homeroom_load::outcome::Outcomes;
 use homeroom_load::record::latency;
 use homeroom_load::run::{Facts, Interval, Machine, Requests, RunFile, Settings};
@@ -345,4 +347,68 @@ fn the_token_is_sent_only_with_requests_that_ask_for_it() {
     let heard = server.last_head();
     assert!(heard.starts_with("GET /asked HTTP/1.1\r\n"), "{heard}");
     assert!(heard.contains("\r\nAuthorization: Bearer abc\r\n"), "{heard}");
+}
+
+/// A source with requests of its own: each answer makes the next one due some time after the last.
+struct Timed {
+    asking: Asking,
+    due: Vec<u64>,
+    every: u64,
+}
+
+impl Source for Timed {
+    type Client = u64;
+
+    fn steps(&self) -> &[StepFacts] {
+        &self.asking.steps
+    }
+
+    fn client(&mut self, _: u32) -> u64 {
+        0
+    }
+
+    fn due(&mut self) -> Option<u64> {
+        self.due.iter().min().copied()
+    }
+
+    fn next(&mut self, client: &mut u64, request: &mut Request) -> usize {
+        *client = self.due().unwrap();
+        let at = self.due.iter().position(|at| at == client).unwrap();
+        self.due.swap_remove(at);
+        self.asking.next(&mut (), request)
+    }
+
+    fn answered(&mut self, _: &mut u64, step: usize, answer: &Answer<'_>) -> Reaction {
+        self.asking.answered(&mut (), step, answer)
+    }
+
+    fn answered_at(
+        &mut self,
+        due: &mut u64,
+        step: usize,
+        answer: &Answer<'_>,
+        now: u64,
+    ) -> Reaction {
+        assert!(now >= *due);
+        self.due.push(*due + self.every);
+        assert_eq!(answer.length, 2);
+        self.answered(&mut 0, step, answer)
+    }
+}
+
+#[test]
+fn a_source_with_requests_of_its_own_needs_fewer_connections_than_clients() {
+    let server = StandIn::start(Answering::default());
+    let due: Vec<u64> = (0..40).map(|number| number * 10_000_000).collect();
+    let source = Timed { asking: Asking::default(), due, every: 400_000_000 };
+    let options = Options { spread: true, ..options(&server, 5) };
+    let mut engine = Engine::new(options, vec![source], Arc::default()).unwrap();
+    let stage = Stage::rate(0.0, seconds(1.2));
+
+    let seen = engine.run(&[stage], Arrivals::Even, 1, &mut |_| {}).unwrap();
+
+    // 40 clients, each at its own moment and again every 400 ms, until 1.2 s.
+    assert_eq!((requests(&seen).total, requests(&seen).ok), (120, 120));
+    assert_eq!(seen.intervals.iter().map(|second| second.due).sum::<u64>(), 120);
+    assert_eq!(server.connections(), 5);
 }

@@ -99,6 +99,7 @@ fn post_at(
         timeout: Duration::from_secs(5),
         drain: Duration::from_secs(5),
         slack: Duration::ZERO,
+        spread: false,
         threads: 1,
         from: vec![],
         bins: false,

@@ -72,7 +72,8 @@ fn run(server: &Server, (key, secret): &(String, String), file: &EdfiFile) -> Ru
         let headers = [Header { name: "location", value: location.as_bytes() }];
         let headers = if location.is_empty() { &headers[..0] } else { &headers[..] };
         let outcome = Outcome::Status(reply.status);
-        let answer = Answer { outcome, headers, body: &reply.body };
+        let length = reply.body.len() as u64;
+        let answer = Answer { outcome, headers, body: &reply.body, length };
         if !source.answered(&mut modelled, step, &answer).ok {
             run.wrong.push(format!("{}: {}", facts.name, reply.complaint()));
         }

@@ -51,6 +51,8 @@ pub struct Reader {
     no_body: bool,
     status: u16,
     closes: bool,
+    /// The bytes of the body so far.
+    length: u64,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +87,7 @@ impl Reader {
         self.no_body = method == "HEAD";
         self.status = 0;
         self.closes = false;
+        self.length = 0;
     }
 
     /// Returns whether nothing of the answer has arrived yet.
@@ -135,6 +138,11 @@ impl Reader {
     /// Returns the part of the body that was kept.
     pub fn body(&self) -> &[u8] {
         &self.body
+    }
+
+    /// Returns how many bytes the body had.
+    pub fn length(&self) -> u64 {
+        self.length
     }
 
     /// Returns the header lines, parsed into `room`.
@@ -222,6 +230,7 @@ impl Reader {
     }
 
     fn keep(&mut self, data: &[u8]) {
+        self.length += data.len() as u64;
         if self.keep {
             let room = BODY_BYTES - self.body.len();
             self.body.extend_from_slice(&data[..data.len().min(room)]);

@@ -33,6 +33,9 @@ pub struct Options {
     /// How much later than due a request may be sent, so that several can be sent together. This
     /// saves processor time and costs precision; zero sends each at its own moment.
     pub slack: Duration,
+    /// Whether all connections are opened and used in turn. Otherwise a request is sent over the
+    /// connection that was used last, and no more are opened than are needed at a time.
+    pub spread: bool,
     /// The number of sending threads.
     pub threads: usize,
     /// The local addresses of outgoing connections, in turn; empty for the system's choice. One

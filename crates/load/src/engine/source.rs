@@ -19,12 +19,31 @@ pub trait Source: Send {
     /// Creates a modelled client; numbers are unique over all threads of a run.
     fn client(&mut self, number: u32) -> Self::Client;
 
+    /// Returns when this source next has a request of its own, in nanoseconds since the run began,
+    /// whatever the stages say; `None` if it has none now. Such a request is sent over any free
+    /// connection, and [`Self::next`] must then fill it in. Nothing is sent after the last stage.
+    fn due(&mut self) -> Option<u64> {
+        None
+    }
+
     /// Fills in this client's next request, which is empty, and returns the number of its step.
     fn next(&mut self, client: &mut Self::Client, request: &mut Request) -> usize;
 
     /// Processes the result of the client's last request.
     fn answered(&mut self, client: &mut Self::Client, step: usize, answer: &Answer<'_>)
     -> Reaction;
+
+    /// Does the same for sources that must know when the request ended, in nanoseconds since the run
+    /// began.
+    fn answered_at(
+        &mut self,
+        client: &mut Self::Client,
+        step: usize,
+        answer: &Answer<'_>,
+        _now: u64,
+    ) -> Reaction {
+        self.answered(client, step, answer)
+    }
 }
 
 /// The constant properties of a step.
@@ -72,6 +91,8 @@ pub struct Answer<'a> {
     pub headers: &'a [Header<'a>],
     /// The body, if the step keeps bodies.
     pub body: &'a [u8],
+    /// The length of the body in bytes, whether or not it is kept.
+    pub length: u64,
 }
 
 impl<'a> Answer<'a> {

@@ -9,6 +9,7 @@
 
 mod run;
 
+use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ pub struct Worker<S: Source> {
     shared: Arc<Shared>,
     poll: OwnedFd,
     slots: Vec<ModelledClient<S::Client>>,
-    idle: Vec<u32>,
+    idle: VecDeque<u32>,
     most: usize,
     next_client: u32,
     room: Box<[u8]>,
@@ -92,7 +93,7 @@ impl<S: Source> Worker<S> {
             shared,
             poll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             slots: vec![],
-            idle: vec![],
+            idle: VecDeque::new(),
             most,
             next_client: 0,
             room: vec![0; ROOM].into_boxed_slice(),
@@ -120,7 +121,7 @@ impl<S: Source> Worker<S> {
                 run.stop(now);
                 self.dismiss(&mut run);
             }
-            if run.is_over(now) {
+            if run.is_over(now) && (now >= run.give_up || self.own_due(&run).is_none()) {
                 break;
             }
             let until = self.until(&mut run);
@@ -138,7 +139,7 @@ impl<S: Source> Worker<S> {
     }
 
     /// Returns the next moment at which something must be done if no event comes first.
-    fn until(&self, run: &mut Run<'_>) -> u64 {
+    fn until(&mut self, run: &mut Run<'_>) -> u64 {
         let mut until = ((run.second.number + 1) * SECOND).min(run.give_up);
         if run.end > run.now() {
             until = until.min(run.end);
@@ -146,6 +147,9 @@ impl<S: Source> Worker<S> {
         let may_send = !self.idle.is_empty() || self.slots.len() < self.most;
         if may_send && let Some(due) = run.schedule.peek() {
             until = until.min(due.at + run.slack);
+        }
+        if may_send && let Some(at) = self.own_due(run) {
+            until = until.min(at + run.slack);
         }
         if let Some(first) = run.waiting.first() {
             until = until.min(self.slots[first as usize].sent + run.timeout);
@@ -205,7 +209,14 @@ impl<S: Source> Worker<S> {
     }
 
     fn send_due(&mut self, run: &mut Run<'_>) {
-        while let Some(due) = run.schedule.peek().copied() {
+        loop {
+            let scheduled = run.schedule.peek().copied();
+            let own = self.own_due(run).map(|at| Due { at, stage: run.stage_at(at) });
+            let is_own = match (scheduled, own) {
+                (Some(scheduled), Some(own)) => own.at < scheduled.at,
+                (_, own) => own.is_some(),
+            };
+            let Some(due) = (if is_own { own } else { scheduled }) else { break };
             let now = run.now();
             if due.at > now {
                 break;
@@ -214,15 +225,31 @@ impl<S: Source> Worker<S> {
                 run.blocked_until = now;
                 break;
             };
-            run.schedule.next();
+            if is_own {
+                run.second.due += 1;
+            } else {
+                run.schedule.next();
+            }
             let late = due.at <= run.blocked_until && now - due.at > LATE;
             self.send(run, slot, due, late);
         }
     }
 
+    /// Returns when the source has a request of its own, if it may still be sent.
+    fn own_due(&mut self, run: &Run<'_>) -> Option<u64> {
+        if run.was_stopped() { None } else { self.source.due().filter(|at| *at < run.end) }
+    }
+
     /// Returns a slot without a client; a new one if more connections are allowed.
     fn free_slot(&mut self, beyond: bool) -> Option<u32> {
-        if let Some(slot) = self.idle.pop() {
+        let spread = self.shared.options.spread;
+        let has_room = self.slots.len() < self.most;
+        let idle = match spread {
+            true if has_room => None,
+            true => self.idle.pop_front(),
+            false => self.idle.pop_back(),
+        };
+        if let Some(slot) = idle {
             return Some(slot);
         }
         if !beyond && self.slots.len() >= self.most {
@@ -362,7 +389,7 @@ impl<S: Source> Worker<S> {
         let verdict = {
             let mut room = [EMPTY_HEADER; HEADERS];
             let answer = connection.answer(&mut room);
-            self.source.answered(&mut slot.client, slot.step, &answer)
+            self.source.answered_at(&mut slot.client, slot.step, &answer, now)
         };
         let outcome = Outcome::Status(connection.status());
         if !connection.is_reusable() {
@@ -374,8 +401,8 @@ impl<S: Source> Worker<S> {
     fn fail(&mut self, run: &mut Run<'_>, at: u32, outcome: Outcome, now: u64) {
         let slot = &mut self.slots[at as usize];
         slot.connection = None;
-        let answer = Answer { outcome, headers: &[], body: &[] };
-        let verdict = self.source.answered(&mut slot.client, slot.step, &answer);
+        let answer = Answer { outcome, headers: &[], body: &[], length: 0 };
+        let verdict = self.source.answered_at(&mut slot.client, slot.step, &answer, now);
         self.over(run, at, outcome, false, verdict.pause.max(REST), now);
     }
 
@@ -420,7 +447,7 @@ impl<S: Source> Worker<S> {
     /// Removes a slot's client; its connection can be used by another.
     fn free(&mut self, at: u32) {
         self.slots[at as usize].user = None;
-        self.idle.push(at);
+        self.idle.push_back(at);
     }
 
     /// Removes all pausing clients.

@@ -22,6 +22,13 @@ pub fn machine() -> Machine {
     }
 }
 
+/// Returns the load averages of the last 1, 5 and 15 minutes; `None` without `/proc`.
+pub fn load_average() -> Option<[f64; 3]> {
+    let text = read_to_string("/proc/loadavg").ok()?;
+    let mut each = text.split_ascii_whitespace().map_while(|word| word.parse().ok());
+    Some([each.next()?, each.next()?, each.next()?])
+}
+
 /// The counters of the whole machine at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MachineCounters {

@@ -194,7 +194,7 @@ mod tests {
 
     fn answer() -> Answer<'static> {
         let body = br#"{"id": "x1", "count": 1.0, "name": "Oak \"Hill\"", "ok": true}"#;
-        Answer { outcome: Outcome::Status(200), headers: HEADERS, body }
+        Answer { outcome: Outcome::Status(200), headers: HEADERS, body, length: body.len() as u64 }
     }
 
     #[test]

@@ -146,6 +146,7 @@ pub fn options(server: &StandIn, connections: u32) -> Options {
         timeout: Duration::from_secs(5),
         drain: Duration::from_secs(6),
         slack: Duration::ZERO,
+        spread: false,
         threads: 1,
         from: vec![],
         bins: false,

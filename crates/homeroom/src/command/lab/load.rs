@@ -175,6 +175,7 @@ impl SendArgs {
             timeout: self.timeout.0,
             drain: self.timeout.0,
             slack: self.slack.0,
+            spread: false,
             threads,
             from: self.from.clone(),
             bins: false,

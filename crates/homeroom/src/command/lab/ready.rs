@@ -139,6 +139,7 @@ mod tests {
             timeout: Duration::from_secs(timeout),
             drain: Duration::from_secs(timeout),
             slack: Duration::ZERO,
+            spread: false,
             threads: 1,
             from: vec![],
             bins: false,

@@ -83,6 +83,7 @@ impl Http1Connection {
             outcome: Outcome::Status(self.reader.status()),
             headers: self.reader.headers(room),
             body: self.reader.body(),
+            length: self.reader.length(),
         }
     }
 

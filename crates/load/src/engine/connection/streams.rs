@@ -40,6 +40,8 @@ pub struct Http2Connection {
     keep: bool,
     /// The number of body bytes received.
     heard: u64,
+    /// The same when the current request began.
+    heard_before: u64,
     answered: u64,
     over: bool,
     refused: bool,
@@ -65,6 +67,7 @@ impl Http2Connection {
             body: vec![],
             keep: false,
             heard: 0,
+            heard_before: 0,
             answered: 0,
             over: false,
             refused: false,
@@ -85,6 +88,7 @@ impl Http2Connection {
         self.body.clear();
         self.body.shrink_to(KEPT_ROOM);
         self.keep = keep;
+        self.heard_before = self.heard;
         match head(method, request, fixed) {
             Some(head) => self.to_send = Some((head, Bytes::copy_from_slice(&request.body))),
             None => return Progress::Failed(Outcome::Garbled),
@@ -147,7 +151,12 @@ impl Http2Connection {
             *place = Header { name: name.as_str(), value: value.as_bytes() };
             count += 1;
         }
-        Answer { outcome: Outcome::Status(self.status), headers: &room[..count], body: &self.body }
+        Answer {
+            outcome: Outcome::Status(self.status),
+            headers: &room[..count],
+            body: &self.body,
+            length: self.heard - self.heard_before,
+        }
     }
 
     fn go_on(&mut self) -> Progress {

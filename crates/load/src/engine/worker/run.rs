@@ -37,6 +37,8 @@ pub struct Run<'a> {
     pub waiting: Waiting,
     /// The moment until which a due request had no free client.
     pub blocked_until: u64,
+    /// When each stage ends.
+    ends: Vec<u64>,
     pub end: u64,
     pub give_up: u64,
     pub timeout: u64,
@@ -71,7 +73,8 @@ impl<'a> Run<'a> {
             give_up: end + nanoseconds(options.drain),
             timeout: nanoseconds(options.timeout),
             slack: nanoseconds(options.slack),
-            recording: Recording::new(ends, steps, options.bins),
+            recording: Recording::new(ends.clone(), steps, options.bins),
+            ends,
             second: Second::new(0),
             seconds,
             token: shared.token(),
@@ -91,6 +94,11 @@ impl<'a> Run<'a> {
             && self.coming.next_at().is_none()
             && self.thinking.is_empty();
         now >= self.give_up || is_done
+    }
+
+    /// Returns the number of the stage at a moment: the last one after its end.
+    pub fn stage_at(&self, at: u64) -> usize {
+        self.ends.partition_point(|end| *end <= at).min(self.ends.len().saturating_sub(1))
     }
 
     /// Returns whether the run was told to end early.

@@ -31,7 +31,7 @@ fn path(request: &Request) -> &str {
 }
 
 fn answer<'a>(status: u16, headers: &'a [Header<'a>], body: &'a [u8]) -> Answer<'a> {
-    Answer { outcome: Outcome::Status(status), headers, body }
+    Answer { outcome: Outcome::Status(status), headers, body, length: body.len() as u64 }
 }
 
 const SEQUENCE: &str = "
