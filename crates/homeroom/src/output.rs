@@ -18,7 +18,16 @@ pub const PAGE: OutputKind = OutputKind {
 pub const MARKDOWN: OutputKind = OutputKind {
     name: "Markdown of the lab",
     is_ours: |head| {
-        has(head, "**", &["**Levels**", "**Samples, ", "**Stages: ", "**Comparison: ", "**Gate: "])
+        let captions = [
+            "**Levels**",
+            "**Samples, ",
+            "**Stages: ",
+            "**Comparison: ",
+            "**Gate: ",
+            "**Gateway: ",
+            "**Learners: ",
+        ];
+        has(head, "**", &captions)
     },
 };
 
@@ -26,8 +35,14 @@ pub const MARKDOWN: OutputKind = OutputKind {
 pub const CSV: OutputKind = OutputKind {
     name: "a table of the lab",
     is_ours: |head| {
-        let headings =
-            ["Label,Samples,", "Stage,Load,Duration,", "Level,Requests/s,", "Trial,Phase,"];
+        let headings = [
+            "Label,Samples,",
+            "Stage,Load,Duration,",
+            "Level,Requests/s,",
+            "Trial,Phase,",
+            "Scenario Name,Heap Size,",
+            "Level,Time,",
+        ];
         headings.iter().any(|headings| head.starts_with(headings.as_bytes()))
     },
 };

@@ -6,7 +6,7 @@ mod made_up;
 
 use std::path::Path;
 
-use homeroom_lab::report::{Paint, Report, html, samples, summary, transactional};
+use homeroom_lab::report::{GatewayReport, Paint, Report, html, samples, summary, transactional};
 
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/reports".into());
@@ -25,6 +25,8 @@ fn main() -> std::io::Result<()> {
     for (name, run) in &runs {
         write(folder, name, &Report::of(run))?;
     }
+    let gateway = made_up::gateway();
+    std::fs::write(folder.join("gateway.html"), GatewayReport(&gateway).html())?;
     let capacity = Report { capacity: Some(&found), profiles: &profiles, ..Report::of(&held) };
     write(folder, "capacity", &capacity)
 }

@@ -7,6 +7,7 @@
 mod assessment;
 mod chart;
 mod files;
+mod gateway;
 mod input;
 mod levels;
 mod live;
@@ -16,6 +17,7 @@ mod pace;
 mod page;
 mod published;
 mod server;
+mod shell;
 mod summary;
 mod table;
 mod thin;
@@ -23,6 +25,7 @@ mod words;
 
 pub use assessment::{Assessment, Finding, Judgement, StageVerdict, judge};
 pub use files::{csv, markdown};
+pub use gateway::GatewayReport;
 pub use input::Report;
 pub use live::Board;
 pub use others::{comparison, gate};

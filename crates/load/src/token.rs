@@ -28,6 +28,13 @@ pub struct Key {
     pub secret: String,
 }
 
+impl Key {
+    /// Returns the value of an `Authorization` header with the key and its secret (RFC 7617).
+    pub fn basic(&self) -> String {
+        format!("Basic {}", STANDARD.encode(format!("{}:{}", self.id, self.secret)))
+    }
+}
+
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key")
@@ -108,9 +115,9 @@ pub fn get(caller: &Caller, path: &str, key: &Key) -> Result<Token, TokenError> 
         let origin = caller.target.url();
         format!("{}{path}", origin.trim_end_matches(&caller.target.prefix))
     };
-    let pair = STANDARD.encode(format!("{}:{}", key.id, key.secret));
+    let basic = key.basic();
     let headers = [
-        ("Authorization", &*format!("Basic {pair}")),
+        ("Authorization", basic.as_str()),
         ("Accept", "application/json"),
         ("Content-Type", "application/x-www-form-urlencoded"),
     ];

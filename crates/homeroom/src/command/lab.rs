@@ -4,13 +4,16 @@ mod capacity;
 mod compare;
 mod echo;
 mod gate;
+mod gateway;
 mod load;
 mod output;
 mod quick;
 mod ready;
 mod run;
 mod scenario;
+mod server;
 mod session;
+mod size;
 
 use clap::Subcommand;
 
@@ -24,6 +27,7 @@ pub enum LabCommand {
     Capacity(capacity::CapacityArgs),
     Compare(compare::CompareArgs),
     Gate(gate::GateArgs),
+    Gateway(Box<gateway::GatewayArgs>),
     Echo(echo::EchoArgs),
 }
 
@@ -35,6 +39,7 @@ pub fn run(command: LabCommand) -> Result<Exit, Failure> {
         LabCommand::Capacity(args) => capacity::run(args),
         LabCommand::Compare(args) => compare::run(args),
         LabCommand::Gate(args) => gate::run(args),
+        LabCommand::Gateway(args) => gateway::run(&args),
         LabCommand::Echo(args) => echo::run(args),
     }
 }

@@ -24,6 +24,11 @@ impl Echo {
         Self { child, url }
     }
 
+    /// Returns its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     fn counts(&self) -> Value {
         let address = self.url.strip_prefix("http://").unwrap().parse().unwrap();
         Client::new(address).get("/_lab/counts").json()

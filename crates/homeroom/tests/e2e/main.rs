@@ -14,6 +14,7 @@ mod help;
 mod jobs;
 mod lab;
 mod lab_edfi;
+mod lab_gateway;
 mod lab_target;
 mod lifecycle;
 mod listening;

@@ -104,6 +104,22 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     shown
 }
 
+/// Aligns rows in columns: the first to the left, the others to the right.
+pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    let mut out = String::new();
+    for row in rows {
+        let cells = row.iter().zip(widths).enumerate().map(|(at, (cell, width))| match at {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        out += cells.collect::<Vec<_>>().join("  ").trim_end();
+        out.push('\n');
+    }
+    out
+}
+
 /// Formats a figure for programs: no thousands separators, no unit, at most six decimals.
 pub fn plain(value: f64) -> String {
     if !value.is_finite() {

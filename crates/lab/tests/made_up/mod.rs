@@ -8,6 +8,10 @@ use std::time::Duration;
 use homeroom_lab::capacity::{
     Capacity, Constants, Level, Levels, Phase, SelfCheck, TrialVerdict, Tried, Verdict,
 };
+use homeroom_lab::gateway::{
+    CellPlan, CellResult, FORMAT as GATEWAY_FORMAT, GatewayFile, GatewayScenario, GatewaySettings,
+    Timing, cells,
+};
 use homeroom_lab::statistics::Estimate;
 use homeroom_load::outcome::Outcomes;
 use homeroom_load::run::{
@@ -254,12 +258,7 @@ fn run(scenario: &str, plan: &[Stage], steps: &[(&str, &str, &str)]) -> RunFile 
                 slack_us: 100,
                 protocol: "HTTP/1.1".into(),
             },
-            machine: Machine {
-                cpu: "AMD EPYC 7B13".into(),
-                cores: 2,
-                memory_mb: 24_576,
-                system: "Linux 6.18".into(),
-            },
+            machine: machine(),
         },
         plan: plan.to_vec(),
         interrupted_s: None,
@@ -361,6 +360,15 @@ fn stage_result(stage: Stage, start: usize, intervals: &[Interval]) -> StageResu
     }
 }
 
+fn machine() -> Machine {
+    Machine {
+        cpu: "AMD EPYC 7B13".into(),
+        cores: 2,
+        memory_mb: 24_576,
+        system: "Linux 6.18".into(),
+    }
+}
+
 fn latency(mean: f64) -> Latency {
     Latency {
         mean,
@@ -414,4 +422,60 @@ fn total(all: impl Iterator<Item = Requests>) -> Requests {
         failed: sum.failed + of.failed,
         late: sum.late + of.late,
     })
+}
+
+/// Returns a matrix of the gateway test with four cells, and the comparison with an earlier one.
+pub fn gateway() -> GatewayFile {
+    let plans = cells(&GatewayScenario::ALL, &[100, 500], &[10_240], &[0]);
+    let cell = |(at, plan): (usize, &CellPlan), rate: f64| {
+        let throughput = rate / (1.0 + at as f64);
+        let total = (throughput * 15.0) as u64;
+        let failed = if at == 3 { 12 } else { 0 };
+        CellResult {
+            plan: *plan,
+            memory_limit: "2G".into(),
+            requests: Requests { total, ok: total - failed, failed, late: 0 },
+            outcomes: Outcomes::from([("200".into(), total - failed), ("503".into(), failed)]),
+            error_percent: 100.0 * failed as f64 / total as f64,
+            throughput,
+            response_ms: latency(3.0 + at as f64),
+            gc: "none".into(),
+            footprint_mb: Some(31.5),
+            load_average: Some([1.9, 1.2, 0.7]),
+            cpu_us_per_request: Some(14.5),
+            seconds: 15.0,
+            generator_share: 0.62,
+            steal_share: 0.001,
+            spin: 402.0,
+            remark: if at == 3 {
+                "the generator may have been the limit".into()
+            } else {
+                String::new()
+            },
+        }
+    };
+    let file = |rate: f64| GatewayFile {
+        format: GATEWAY_FORMAT,
+        generator_version: "0.1.0".into(),
+        target: "https://127.0.0.1:8443".into(),
+        command: ["homeroom", "lab", "gateway"].map(String::from).to_vec(),
+        started: "2026-11-20T10:00:00Z".into(),
+        settings: GatewaySettings {
+            timing: Timing::SHORT,
+            published: false,
+            tls: true,
+            protocol: "HTTP/1.1".into(),
+            tokens: 100,
+            threads: 1,
+            fresh: true,
+            own_back_end: true,
+        },
+        machine: machine(),
+        interrupted: false,
+        cells: plans.iter().enumerate().map(|of| cell(of, rate)).collect(),
+        baseline: None,
+    };
+    let mut now = file(42_000.0);
+    now.compare(&file(60_000.0), 0.1);
+    now
 }

@@ -71,7 +71,9 @@ impl Spawned {
         shell.stdin(Stdio::null()).stdout(io::stderr()).process_group(0);
         let started = shell.spawn();
         if started.is_err() {
-            group.iter().for_each(|group| remove(group));
+            if let Some(group) = &group {
+                remove(group);
+            }
         }
         Ok(Self { child: started?, group, enforced })
     }
@@ -108,7 +110,9 @@ impl Drop for Spawned {
         // Descendants that outlive it would keep its address.
         self.signal(Signal::KILL);
         _ = self.child.wait();
-        self.group.iter().for_each(|group| remove(group));
+        if let Some(group) = &self.group {
+            remove(group);
+        }
     }
 }
 

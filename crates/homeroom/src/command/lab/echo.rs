@@ -10,8 +10,7 @@ use crate::config::HumanDuration;
 use crate::exit::{Exit, Failure};
 use crate::serve::told_to_stop;
 
-/// The longest fixed body in bytes: 64 MiB.
-const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
+use super::size::{share, size};
 
 /// Runs a test server that answers with what was posted; faults can be planted in it
 #[derive(Debug, Args)]
@@ -115,21 +114,6 @@ pub fn run(args: EchoArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn size(text: &str) -> Result<usize, String> {
-    let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let unit = match &text[at..] {
-        "" | "B" => 1,
-        "KiB" => 1024,
-        "MiB" => 1024 * 1024,
-        "kB" => 1000,
-        "MB" => 1_000_000,
-        _ => return Err("write 100B, 1KiB or 1MiB".into()),
-    };
-    let size = text[..at].parse::<usize>().ok().and_then(|number| number.checked_mul(unit));
-    size.filter(|size| *size <= BODY_BYTES_MAX)
-        .ok_or_else(|| "it is not a size of at most 64MiB".into())
-}
-
 fn rate(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().ok().filter(|rate| (0.001..=1e7).contains(rate));
     rate.ok_or_else(|| "it is not a rate from 0.001 to 10000000 per second".into())
@@ -138,30 +122,4 @@ fn rate(text: &str) -> Result<f64, String> {
 fn spread(text: &str) -> Result<f64, String> {
     let spread = text.parse::<f64>().ok().filter(|spread| (0.0..=3.0).contains(spread));
     spread.ok_or_else(|| "it is not a number from 0 to 3".into())
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let (number, of) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    let share = number.trim().parse::<f64>().ok().map(|share| share / of);
-    let share = share.filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "it is not a share from 0% to 100%".into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_and_shares_are_read_with_their_units() {
-        for (text, bytes) in [("100", 100), ("1KiB", 1024), ("2MiB", 2_097_152), ("3kB", 3000)] {
-            assert_eq!(size(text), Ok(bytes));
-        }
-        for (text, part) in [("1%", 0.01), ("0.5", 0.5), ("100 %", 1.0)] {
-            assert!((share(text).unwrap() - part).abs() < 1e-9);
-        }
-        for text in ["", "KiB", "1GiB", "999999999999999999999", "65MiB"] {
-            assert!(size(text).is_err(), "{text}");
-        }
-        assert!(share("101%").is_err() && share("x").is_err());
-    }
 }

@@ -1,7 +1,8 @@
 //! Arguments of lab commands about the target, the scenario and how to send.
 #![expect(clippy::disallowed_methods, reason = "without a seed the clock gives one")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use homeroom_load::engine::{Options, Protocol, Target, Trust, trust};
@@ -117,21 +118,14 @@ impl TargetArgs {
 
     /// Returns the key, if requests are sent with a token.
     pub fn key(&self) -> Result<Option<Key>, Failure> {
-        let Some(id) = self.key.clone() else { return Ok(None) };
-        let secret = self.secret.clone().or_else(|| std::env::var(SECRET_VARIABLE).ok());
-        let missing = || Failure::Usage(format!("--key needs --secret or {SECRET_VARIABLE}"));
-        Ok(Some(Key { id, secret: secret.ok_or_else(missing)? }))
+        key(self.key.as_deref(), self.secret.as_deref())
     }
 }
 
 impl SendArgs {
-    /// Returns the seed of random choices. It is small enough for any program to read it exactly.
+    /// Returns the seed of random choices.
     pub fn seed(&self) -> u64 {
-        let drawn = || {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-            now.map_or(1, |now| u64::from(now.subsec_nanos()) ^ now.as_secs()) % 1_000_000_000
-        };
-        self.seed.unwrap_or_else(drawn)
+        self.seed.unwrap_or_else(drawn_seed)
     }
 
     /// Returns whether the seed was given.
@@ -149,38 +143,17 @@ impl SendArgs {
 
     /// Returns the engine's options for a target.
     pub fn options(&self, to: &TargetArgs, target: &Target) -> Result<Options, Failure> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = self.threads.map_or((cores / 2).clamp(1, 8), |threads| threads as usize);
-        let threads = threads.min(self.connections as usize);
         let protocol = if self.http2 { Protocol::Http2 } else { Protocol::Http1 };
-        let pem = match &to.ca {
-            None => None,
-            Some(path) => {
-                let name = path.display();
-                let read = std::fs::read(path);
-                Some(read.map_err(|error| Failure::Usage(format!("--ca {name}: {error}")))?)
-            }
-        };
-        let trusted = match &pem {
-            Some(pem) => Trust::Only(pem),
-            None if to.insecure => Trust::Anybody,
-            None => Trust::System,
-        };
-        let failed = |error| Failure::Usage(format!("TLS: {error}"));
-        let tls = target.secure.then(|| trust(trusted, protocol)).transpose().map_err(failed)?;
-        Ok(Options {
-            target: target.clone(),
+        let options = Sending {
             protocol,
             connections: self.connections,
             timeout: self.timeout.0,
-            drain: self.timeout.0,
-            slack: self.slack.0,
-            spread: false,
-            threads,
-            from: self.from.clone(),
-            bins: false,
-            tls,
-        })
+            threads: self.threads,
+            ca: to.ca.as_deref(),
+            insecure: to.insecure,
+        };
+        let options = options.options(target)?;
+        Ok(Options { slack: self.slack.0, from: self.from.clone(), ..options })
     }
 
     /// Returns the same options in the form of the run's file.
@@ -195,6 +168,72 @@ impl SendArgs {
             protocol: if self.http2 { "HTTP/2" } else { "HTTP/1.1" }.into(),
         }
     }
+}
+
+/// How an engine sends, as command lines say it.
+pub struct Sending<'a> {
+    /// The version of HTTP.
+    pub protocol: Protocol,
+    /// The most connections.
+    pub connections: u32,
+    /// The time-out of a request, and how long the last answers are awaited.
+    pub timeout: Duration,
+    /// The number of sending threads; `None` for half of the cores.
+    pub threads: Option<u32>,
+    /// The PEM file with the only certificates that are trusted.
+    pub ca: Option<&'a Path>,
+    /// Whether every certificate is accepted.
+    pub insecure: bool,
+}
+
+impl Sending<'_> {
+    /// Returns the engine's options for a target.
+    pub fn options(&self, target: &Target) -> Result<Options, Failure> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads.map_or((cores / 2).clamp(1, 8), |threads| threads as usize);
+        let pem = match self.ca {
+            None => None,
+            Some(path) => {
+                let name = path.display();
+                let read = std::fs::read(path);
+                Some(read.map_err(|error| Failure::Usage(format!("--ca {name}: {error}")))?)
+            }
+        };
+        let trusted = match &pem {
+            Some(pem) => Trust::Only(pem),
+            None if self.insecure => Trust::Anybody,
+            None => Trust::System,
+        };
+        let failed = |error| Failure::Usage(format!("TLS: {error}"));
+        let tls = target.secure.then(|| trust(trusted, self.protocol)).transpose();
+        Ok(Options {
+            target: target.clone(),
+            protocol: self.protocol,
+            connections: self.connections,
+            timeout: self.timeout,
+            drain: self.timeout,
+            slack: Duration::ZERO,
+            spread: false,
+            threads: threads.min(self.connections as usize),
+            from: vec![],
+            bins: false,
+            tls: tls.map_err(failed)?,
+        })
+    }
+}
+
+/// Returns a key with its secret, which may be in the environment.
+pub fn key(id: Option<&str>, secret: Option<&str>) -> Result<Option<Key>, Failure> {
+    let Some(id) = id else { return Ok(None) };
+    let secret = secret.map(str::to_owned).or_else(|| std::env::var(SECRET_VARIABLE).ok());
+    let missing = || Failure::Usage(format!("--key needs --secret or {SECRET_VARIABLE}"));
+    Ok(Some(Key { id: id.to_owned(), secret: secret.ok_or_else(missing)? }))
+}
+
+/// Returns a seed that is small enough for any program to read it exactly.
+pub fn drawn_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(1, |now| u64::from(now.subsec_nanos()) ^ now.as_secs()) % 1_000_000_000
 }
 
 impl WatchArgs {

@@ -85,6 +85,59 @@ impl OutputArgs {
     }
 }
 
+/// Files of a published test: figures, a page, its tables.
+#[derive(Debug, Args)]
+pub struct PublishedArgs {
+    #[command(flatten)]
+    figures: FiguresArgs,
+    /// Writes a report for people as one HTML page, which needs no network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Writes the tables as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Writes the published table as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+/// The texts of a published test's files.
+pub struct PublishedTexts {
+    /// The page.
+    pub html: String,
+    /// The tables as Markdown.
+    pub markdown: String,
+    /// The published table as CSV.
+    pub csv: String,
+    /// The summary for the terminal.
+    pub summary: String,
+}
+
+impl PublishedArgs {
+    /// Does the same as [`OutputArgs::check`].
+    pub fn check(&self) -> Result<(), Failure> {
+        self.figures.check()?;
+        self.html.iter().try_for_each(|path| check(&PAGE, path))?;
+        self.markdown.iter().try_for_each(|path| check(&MARKDOWN, path))?;
+        self.csv.iter().try_for_each(|path| check(&CSV, path))
+    }
+
+    /// Writes the requested files, and the summary.
+    pub fn write(&self, texts: &PublishedTexts, figures: &impl Serialize) -> Result<(), Failure> {
+        let files = [
+            (&self.html, &PAGE, &texts.html),
+            (&self.markdown, &MARKDOWN, &texts.markdown),
+            (&self.csv, &CSV, &texts.csv),
+        ];
+        for (path, kind, text) in files {
+            if let Some(path) = path {
+                write_output(kind, path, text)?;
+            }
+        }
+        self.figures.write(figures, &texts.summary)
+    }
+}
+
 impl FiguresArgs {
     /// Does the same as [`OutputArgs::check`].
     pub fn check(&self) -> Result<(), Failure> {

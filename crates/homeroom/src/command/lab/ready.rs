@@ -92,7 +92,8 @@ fn repeatable(mut command: Vec<String>, how: &SendArgs, seed: u64) -> Vec<String
     command
 }
 
-fn now() -> String {
+/// Returns the present moment (RFC 3339, UTC).
+pub fn now() -> String {
     let mut text = vec![];
     write_moment(&mut text, SystemTime::now());
     String::from_utf8_lossy(&text).into_owned()

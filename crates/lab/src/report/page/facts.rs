@@ -2,6 +2,7 @@
 
 use super::super::assessment::{self, Assessment};
 use super::super::markup::Markup;
+use super::super::shell::{self, facts};
 use super::super::table::{Cell, Part, Table};
 use super::super::{Report, pace, published, words};
 use crate::capacity::SelfCheck;
@@ -9,9 +10,6 @@ use crate::statistics::{Estimate, quantile_of_times};
 use homeroom_load::record::{Times, decoded};
 use homeroom_load::run::{Latency, RunFile};
 use homeroom_load::stage::Arrivals;
-
-/// The longest command line that is shown, in characters.
-const COMMAND_CHARS_MAX: usize = 4_000;
 
 /// Writes the section.
 pub fn write(page: &mut Markup, report: &Report, assessment: &Assessment) {
@@ -25,14 +23,7 @@ pub fn write(page: &mut Markup, report: &Report, assessment: &Assessment) {
         }
         facts(m, "The run", &identity(run));
     });
-    page.leaf("h3", &[("id", "command-name")], "The command that repeats it");
-    let area = [
-        ("class", "scroll command"),
-        ("role", "region"),
-        ("tabindex", "0"),
-        ("aria-labelledby", "command-name"),
-    ];
-    page.element("pre", &area, |m| m.leaf("code", &[], &command(&run.facts.command)));
+    shell::command(page, &run.facts.command);
     page.leaf("h3", &[], "How it was judged");
     page.leaf("p", &[], &rules());
     let not_held = assessment.stages.iter().enumerate().filter(|(_, stage)| !stage.held());
@@ -215,45 +206,4 @@ fn identity(run: &RunFile) -> Vec<(&'static str, String)> {
         ("Generator", run.facts.generator_version.clone()),
         ("Format of the run file", run.format.to_string()),
     ]
-}
-
-fn facts(page: &mut Markup, heading: &str, facts: &[(&str, String)]) {
-    page.element("div", &[], |m| {
-        m.leaf("h3", &[], heading);
-        m.element("dl", &[], |m| {
-            for (name, value) in facts {
-                m.element("div", &[], |m| {
-                    m.leaf("dt", &[], name);
-                    m.element("dd", &[], |m| m.outside(&words::name(value)));
-                });
-            }
-        });
-    });
-}
-
-/// Formats the command line, quoted for a shell where necessary.
-fn command(words: &[String]) -> String {
-    let quoted = words.iter().map(|word| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,@%+".contains(c);
-        if !word.is_empty() && word.chars().all(plain) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        }
-    });
-    words::cut(&quoted.collect::<Vec<_>>().join(" "), COMMAND_CHARS_MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quoted_command_is_read_back_by_a_shell() {
-        let words = ["lab", "run", "--name", "it's $(here)", ""].map(String::from);
-
-        let shown = command(&words);
-
-        assert_eq!(shown, r"lab run --name 'it'\''s $(here)' ''");
-    }
 }
