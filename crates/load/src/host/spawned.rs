@@ -70,10 +70,10 @@ impl Spawned {
         }
         shell.stdin(Stdio::null()).stdout(io::stderr()).process_group(0);
         let started = shell.spawn();
-        if started.is_err() {
-            if let Some(group) = &group {
-                remove(group);
-            }
+        if started.is_err()
+            && let Some(group) = &group
+        {
+            remove(group);
         }
         Ok(Self { child: started?, group, enforced })
     }
