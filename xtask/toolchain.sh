@@ -93,6 +93,24 @@ need_toolchain() {
     need_rust
 }
 
+# Builds the pages that the program includes, if npm is here; a program without them says so at /play.
+build_pages() {
+    if ! command -v npm >/dev/null; then
+        say "no npm (Debian: nodejs npm): the course player is not built"
+        return 0
+    fi
+    local installed=web/node_modules/.homeroom-lock.json
+    if ! cmp -s web/package-lock.json "$installed"; then
+        say "installing what the pages need into web/node_modules"
+        if ! npm ci --prefix web --ignore-scripts --no-audit --no-fund --silent >&2; then
+            say "npm cannot install from the registry: the course player is not built"
+            return 0
+        fi
+        cp web/package-lock.json "$installed"
+    fi
+    npm run --prefix web --silent build >&2
+}
+
 # Builds xtask. `--workspace` gives its dependencies the features that they have for the tests, so
 # that these do not need them once more.
 build_xtask() { cargo build --workspace --locked --quiet --bin xtask; }

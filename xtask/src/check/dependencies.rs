@@ -12,6 +12,7 @@ const KNOWS: &[(&str, &[&str])] = &[
     ("homeroom-client", &[]),
     ("homeroom-http", &[]),
     ("homeroom-model", &[]),
+    ("homeroom-pages", &[]),
     ("homeroom-store", &[]),
     ("homeroom-blobs", &["homeroom-store"]),
     ("homeroom-jobs", &["homeroom-store"]),
