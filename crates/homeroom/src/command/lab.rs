@@ -1,5 +1,6 @@
 //! `homeroom lab`.
 
+mod bulk;
 mod capacity;
 mod compare;
 mod echo;
@@ -29,6 +30,7 @@ pub enum LabCommand {
     Gate(gate::GateArgs),
     Gateway(Box<gateway::GatewayArgs>),
     Echo(echo::EchoArgs),
+    Bulk(bulk::BulkArgs),
 }
 
 /// Runs a command of the lab.
@@ -41,5 +43,6 @@ pub fn run(command: LabCommand) -> Result<Exit, Failure> {
         LabCommand::Gate(args) => gate::run(args),
         LabCommand::Gateway(args) => gateway::run(&args),
         LabCommand::Echo(args) => echo::run(args),
+        LabCommand::Bulk(args) => bulk::run(args),
     }
 }

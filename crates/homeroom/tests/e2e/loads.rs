@@ -176,3 +176,34 @@ fn a_killed_load_is_continued_and_its_results_are_those_of_one_load() {
     assert_eq!(places.len(), 301, "no reject is told twice");
     assert!(kills > 0, "{kills}");
 }
+
+#[test]
+fn the_lab_loads_interchanges_by_the_published_method_and_reports_each() {
+    let place = Place::new();
+
+    let told =
+        place.done(&["lab", "bulk", "--students", "20", "--json", "b.json", "--html", "b.html"]);
+
+    let read = |name: &str| std::fs::read_to_string(place.path(name)).unwrap();
+    let result: Value = serde_json::from_str(&read("b.json")).unwrap();
+    let [trusted, direct] = &result["modes"].as_array().unwrap()[..] else { panic!("{result}") };
+    let rows = trusted["interchanges"].as_array().unwrap();
+    assert_eq!(rows.len(), 25, "{result}");
+    let sum: u64 = rows.iter().map(|row| row["records"].as_u64().unwrap()).sum();
+    assert_eq!(trusted["total"]["records"], direct["total"]["records"]);
+    assert_eq!(direct["total"]["rejected"], 0, "{direct}");
+    assert_eq!(trusted["total"]["records"].as_u64().unwrap(), sum, "{trusted}");
+    for row in rows {
+        let before = row["records_before"].as_u64().unwrap();
+        assert_eq!(
+            row["records_after"].as_u64().unwrap(),
+            before + row["records"].as_u64().unwrap()
+        );
+        assert_eq!(row["rejected"], 0, "{row}");
+    }
+    assert_ne!(trusted["fastest"], trusted["slowest"]);
+    let page = read("b.html");
+    assert_eq!(page.matches("<svg").count(), 3);
+    assert!(page.contains("StudentAttendance") && !page.contains("http://"), "{page}");
+    assert!(told.contains("documents/s"), "{told}");
+}

@@ -81,6 +81,8 @@ const WRITES: &[(&str, &[&str])] = &[
     ("--html", &["lab", "gateway", "--target", "http://127.0.0.1:1/", "--html", "OUT"]),
     ("--markdown", &["lab", "gateway", "--target", "http://127.0.0.1:1/", "--markdown", "OUT"]),
     ("--csv", &["lab", "gateway", "--target", "http://127.0.0.1:1/", "--csv", "OUT"]),
+    ("--json", &["lab", "bulk", "students.jsonl", "--json", "OUT"]),
+    ("--html", &["lab", "bulk", "students.jsonl", "--html", "OUT"]),
     ("--junit", &["lab", "gate", "x.json", "--fail-if", "p99 > 1s", "--junit", "OUT"]),
     ("--markdown", &["lab", "gate", "x.json", "--fail-if", "p99 > 1s", "--markdown", "OUT"]),
 ];

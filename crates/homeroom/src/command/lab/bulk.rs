@@ -1,0 +1,178 @@
+//! `homeroom lab bulk`: loads interchanges by the published method and reports how fast they were.
+//!
+//! The published method: count all records, load an interchange, count again; a record is a document
+//! or an item of a collection. Each load is a process of its own, whose threads are sampled.
+
+mod chart;
+mod measure;
+mod order;
+mod page;
+mod result;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use homeroom_district::{DistrictPlan, Format, Profile, SCHOOL_YEAR_DEFAULT};
+use homeroom_model::Model;
+
+use self::measure::{Records, load};
+use self::order::{Group, groups};
+use self::result::{BulkResult, ModeResult, Row, now};
+use super::output::FiguresArgs;
+use crate::command::terminal::{ProgressLine, grouped};
+use crate::config::StandardConfig;
+use crate::exit::{Exit, Failure};
+use crate::output::{PAGE, check, write};
+use crate::standard::Standard;
+
+/// Loads interchanges one after the other and then all at once, each time into an empty store, and
+/// reports time, records and records per second for each and in total
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The published method: all records are counted, an interchange is loaded, and all records are counted
+again; a record is a document or an item of a collection. The mode `direct` loads everything at once only,
+because it needs an empty store.
+
+Examples:
+  homeroom lab bulk --students 2000 --html bulk.html
+  homeroom lab bulk interchanges/ --json bulk.json --html bulk.html
+  homeroom lab bulk interchanges/ --modes trusted,direct --cores 1"
+)]
+pub struct BulkArgs {
+    /// A folder of interchanges, `Student.xml` or `Student-001.xml`, or of JSON lines; without it, a
+    /// district with the profile `published` is generated
+    #[arg(value_name = "PATH", conflicts_with = "students")]
+    path: Option<PathBuf>,
+    /// Number of students of the generated district
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    students: usize,
+    /// Modes that are measured side by side
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["trusted", "direct"])]
+    modes: Vec<Mode>,
+    /// Number of processor cores that a load may use; all without it
+    #[arg(long, value_name = "N")]
+    cores: Option<usize>,
+    #[command(flatten)]
+    figures: FiguresArgs,
+    /// Writes the table and the charts as one HTML page, which needs no network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// A way to load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// `homeroom load`
+    Trusted,
+    /// `homeroom load --direct`
+    Direct,
+}
+
+impl Mode {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Trusted => "trusted",
+            Self::Direct => "direct",
+        }
+    }
+
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Trusted => &[],
+            Self::Direct => &["--direct"],
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: BulkArgs) -> Result<Exit, Failure> {
+    args.figures.check()?;
+    args.html.iter().try_for_each(|path| check(&PAGE, path))?;
+    let model = Standard::read(&StandardConfig::default())?.model;
+    let folder = Temporary::new()?;
+    let files = match &args.path {
+        Some(path) => path.clone(),
+        None => generate(&model, args.students, &folder.0.join("interchanges"))?,
+    };
+    let groups = groups(&model, &files)?;
+    let mut line = ProgressLine::new();
+    let mut measured = vec![];
+    for mode in &args.modes {
+        measured.push(measure(&model, *mode, &files, &groups, &folder.0, args.cores, &mut line)?);
+    }
+    line.end();
+    let result = BulkResult::new(now(), args.cores, measured);
+    if let Some(path) = &args.html {
+        write(&PAGE, path, &page::page(&result))?;
+    }
+    args.figures.write(&result, &page::summary(&result))?;
+    Ok(Exit::Done)
+}
+
+/// Generates interchanges of a district.
+fn generate(model: &Model, students: usize, folder: &Path) -> Result<PathBuf, Failure> {
+    let plan = DistrictPlan::new(students, 1, SCHOOL_YEAR_DEFAULT)
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let profile = Profile::named("published");
+    homeroom_district::write(&plan, profile, model, folder, &[Format::Xml])
+        .map_err(|error| Failure::because("writing the district", error))?;
+    Ok(folder.to_owned())
+}
+
+/// Measures a mode: each interchange, then all of them at once.
+fn measure(
+    model: &Model,
+    mode: Mode,
+    files: &Path,
+    groups: &[Group],
+    folder: &Path,
+    cores: Option<usize>,
+    line: &mut ProgressLine,
+) -> Result<ModeResult, Failure> {
+    let mut rows = vec![];
+    if mode == Mode::Trusted {
+        let data = folder.join("each");
+        let mut before = Records::default();
+        for (at, group) in groups.iter().enumerate() {
+            line.show(|| {
+                format!("{}: {} ({} of {})", mode.name(), group.name, at + 1, groups.len())
+            });
+            let measured = load(&group.files, &data, mode.arguments(), cores)?;
+            let after = Records::of(&data, model)?;
+            rows.push(Row::new(&group.name, group.is_descriptors, before, after, measured));
+            before = after;
+        }
+        remove(&data)?;
+    }
+    line.show(|| format!("{}: all at once", mode.name()));
+    let data = folder.join("all");
+    let measured = load(&[files.to_owned()], &data, mode.arguments(), cores)?;
+    let after = Records::of(&data, model)?;
+    remove(&data)?;
+    let total = Row::new("All at once", false, Records::default(), after, measured);
+    line.show(|| format!("{}: {} documents", mode.name(), grouped(total.documents)));
+    Ok(ModeResult::new(mode.name(), rows, total))
+}
+
+fn remove(folder: &Path) -> Result<(), Failure> {
+    std::fs::remove_dir_all(folder).map_err(|error| Failure::because("removing a store", error))
+}
+
+/// A folder that is removed when the value is dropped.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new() -> Result<Self, Failure> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let path = std::env::temp_dir().join(format!("homeroom-lab-bulk-{}", std::process::id()));
+        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
+        made.map_err(|e| Failure::because(&format!("making {}", path.display()), e))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}

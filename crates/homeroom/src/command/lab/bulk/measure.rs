@@ -1,0 +1,210 @@
+//! Runs a load as a process of its own, samples it, and counts what is in its store.
+#![expect(clippy::disallowed_methods, reason = "a load is measured by the clock")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use homeroom_document::json::Json;
+use homeroom_model::Model;
+use homeroom_store::{Snapshot, SnapshotOptions, Span, StoreUrl};
+use serde_json::Value;
+
+use crate::exit::Failure;
+
+/// Pause between two looks at the process.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Ticks of the clock by which the kernel counts the time of processes, in a second.
+const TICKS: f64 = 100.0;
+/// Longest time for counting the records of a store.
+const COUNT_TIME_MAX: Duration = Duration::from_hours(1);
+
+/// What was measured of a load.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Measured {
+    /// Seconds from the start of the process to its end.
+    pub seconds: f64,
+    /// Number of cores that it could use.
+    pub cores: usize,
+    /// Number of records that were rejected.
+    pub rejected: u64,
+    /// CPU seconds by the names of threads.
+    pub cpu: BTreeMap<String, f64>,
+    /// Greatest anonymous memory in megabytes.
+    pub anonymous_mb: f64,
+    /// Bytes read from disk.
+    pub read_bytes: u64,
+    /// Bytes written to disk.
+    pub written_bytes: u64,
+}
+
+/// How many documents and records there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Records {
+    /// Number of documents.
+    pub documents: u64,
+    /// Number of documents and items of their collections.
+    pub records: u64,
+}
+
+/// Loads files into the store of a data directory.
+///
+/// # Errors
+///
+/// Says how the load ended.
+pub(super) fn load(
+    files: &[PathBuf],
+    data: &Path,
+    arguments: &[&str],
+    cores: Option<usize>,
+) -> Result<Measured, Failure> {
+    let failed = |error: std::io::Error| Failure::because("starting a load", error);
+    let program = std::env::current_exe().map_err(failed)?;
+    let results = data.with_extension("results.jsonl");
+    let mut command = match cores {
+        None => Command::new(&program),
+        Some(cores) => {
+            let mut command = Command::new("taskset");
+            command.arg("-c").arg(format!("0-{}", cores.saturating_sub(1))).arg(&program);
+            command
+        }
+    };
+    command.arg("load").args(files).arg("--data-dir").arg(data).args(["--json", "--results"]);
+    command.arg(&results).args(arguments).stdin(Stdio::null()).stderr(Stdio::piped());
+    let began = Instant::now();
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let mut seen = Seen::default();
+    while child.try_wait().map_err(failed)?.is_none() {
+        seen.look(child.id());
+        std::thread::sleep(PAUSE);
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    let ended = child.wait_with_output().map_err(failed)?;
+    _ = std::fs::remove_file(&results);
+    let told: Value = serde_json::from_slice(&ended.stdout).unwrap_or_default();
+    let number = |member: &str| told["summary"][member].as_u64();
+    let Some(rejected) = number("rejected") else {
+        let message = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
+        return Err(Failure::Failed(format!("a load ended with {}: {message}", ended.status)));
+    };
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = cores.unwrap_or(all).min(all);
+    Ok(Measured { seconds, cores, rejected, ..seen.measured() })
+}
+
+impl Records {
+    /// Counts the documents and records of a store.
+    ///
+    /// # Errors
+    ///
+    /// Says why the store cannot be read.
+    pub(super) fn of(data: &Path, model: &Model) -> Result<Self, Failure> {
+        let reading = |error| Failure::because("counting the records", error);
+        let options = SnapshotOptions { time_max: COUNT_TIME_MAX, ..SnapshotOptions::default() };
+        let url = StoreUrl::Sqlite(data.join("homeroom.db"));
+        let snapshot = Snapshot::open(&url, &options).map_err(reading)?;
+        let is_of_model = |name: &str| model.named(name).is_some();
+        let mut counted = Self::default();
+        for (name, kind) in snapshot.kinds().map_err(reading)? {
+            if !is_of_model(&name) {
+                continue;
+            }
+            let mut last = None;
+            loop {
+                let page = snapshot.documents(kind, Span::Whole, last.as_ref()).map_err(reading)?;
+                counted.documents += page.len() as u64;
+                for row in &page {
+                    counted.records +=
+                        Json::read(row.body.as_bytes()).map_or(1, |json| 1 + items(&json));
+                }
+                match page.into_iter().next_back() {
+                    Some(row) => last = Some(row),
+                    None => break,
+                }
+            }
+        }
+        Ok(counted)
+    }
+}
+
+/// Counts the items of all collections in a value.
+fn items(value: &Json<'_>) -> u64 {
+    match value {
+        Json::Array(all) => all.len() as u64 + all.iter().map(items).sum::<u64>(),
+        Json::Object(members) => members.iter().map(|(_, value)| items(value)).sum(),
+        _ => 0,
+    }
+}
+
+/// What was seen of a process while it ran.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Name and CPU seconds of each thread.
+    threads: BTreeMap<String, (String, f64)>,
+    measured: Measured,
+}
+
+impl Seen {
+    /// Looks at a process; one that has ended changes nothing.
+    fn look(&mut self, process: u32) {
+        let Ok(tasks) = std::fs::read_dir(format!("/proc/{process}/task")) else { return };
+        for task in tasks.flatten() {
+            let read = |file: &str| std::fs::read_to_string(task.path().join(file)).ok();
+            if let (Some(name), Some(stat)) = (read("comm"), read("stat")) {
+                let id = task.file_name().to_string_lossy().into_owned();
+                self.threads.insert(id, (name.trim().to_owned(), cpu_of(&stat)));
+            }
+        }
+        let line = |file: &str, name: &str| -> Option<f64> {
+            let text = std::fs::read_to_string(format!("/proc/{process}/{file}")).ok()?;
+            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_ascii_whitespace().next()?.parse().ok()
+        };
+        let now = &mut self.measured;
+        now.read_bytes = line("io", "read_bytes:").map_or(now.read_bytes, whole);
+        now.written_bytes = line("io", "write_bytes:").map_or(now.written_bytes, whole);
+        let anonymous = line("status", "RssAnon:").map_or(0.0, |kib| kib / 1024.0);
+        now.anonymous_mb = now.anonymous_mb.max(anonymous);
+    }
+
+    fn measured(self) -> Measured {
+        let mut measured = self.measured;
+        for (name, seconds) in self.threads.into_values() {
+            *measured.cpu.entry(name).or_default() += seconds;
+        }
+        measured
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a count")]
+fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+/// Returns the CPU seconds in a line of `/proc/…/stat`.
+fn cpu_of(stat: &str) -> f64 {
+    let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let fields: Vec<&str> = after.split_ascii_whitespace().collect();
+    let ticks = |field: usize| fields.get(field)?.parse::<f64>().ok();
+    [11, 12].into_iter().filter_map(ticks).sum::<f64>() / TICKS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_a_document_or_an_item_at_any_depth() {
+        let json = Json::read(br#"{"a":[{"b":[{},{}]},{}],"c":{"d":[{}]},"e":1}"#).unwrap();
+
+        assert_eq!(items(&json), 5);
+    }
+
+    #[test]
+    fn the_time_of_a_thread_is_that_of_user_and_system() {
+        let stat = "7 (a b) c) S 1 1 1 0 -1 0 0 0 0 0 150 50 0 0 20 0 1 0 0 0 0";
+
+        assert!((cpu_of(stat) - 2.0).abs() < 1e-9);
+    }
+}

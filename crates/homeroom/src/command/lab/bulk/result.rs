@@ -1,0 +1,195 @@
+//! The figures of a measurement of loads.
+#![expect(clippy::disallowed_methods, reason = "a measurement has its moment")]
+
+use std::collections::BTreeMap;
+
+use homeroom_http::Timestamp;
+use serde::Serialize;
+
+use super::measure::{Measured, Records};
+
+/// Version of the form of the file.
+const FORMAT: u32 = 1;
+/// Share of the time that something must be busy to bound a load.
+const BUSY: f64 = 0.8;
+
+/// All that was measured.
+#[derive(Debug, Serialize)]
+pub(super) struct BulkResult {
+    format: u32,
+    generator_version: &'static str,
+    /// Moment in microseconds since 1970.
+    pub taken: i64,
+    /// Number of cores that a load could use.
+    pub cores: usize,
+    /// What was measured, in a sentence.
+    pub method: &'static str,
+    /// Each mode.
+    pub modes: Vec<ModeResult>,
+    /// How the numbers of records of the modes differ, and why.
+    pub difference: String,
+}
+
+/// A mode.
+#[derive(Debug, Serialize)]
+pub(super) struct ModeResult {
+    /// Its name.
+    pub mode: &'static str,
+    /// Each interchange, one after the other into the same store.
+    pub interchanges: Vec<Row>,
+    /// Everything at once, into an empty store.
+    pub total: Row,
+    /// The interchange with the most records per second, descriptors left out.
+    pub fastest: Option<String>,
+    /// The interchange with the fewest.
+    pub slowest: Option<String>,
+}
+
+/// A load.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Row {
+    /// Name of the interchange.
+    pub interchange: String,
+    /// Whether it is left out of comparisons of speed.
+    pub is_descriptors: bool,
+    /// Number of documents that the load added.
+    pub documents: u64,
+    /// Number of records before the load.
+    pub records_before: u64,
+    /// Number of records after it.
+    pub records_after: u64,
+    /// Number of records that it added.
+    pub records: u64,
+    /// Number of records of the input that were rejected.
+    pub rejected: u64,
+    /// Seconds from the start of the process to its end, when all is on disk.
+    pub seconds: f64,
+    /// Documents per second.
+    pub documents_per_second: f64,
+    /// Records per second.
+    pub records_per_second: f64,
+    /// CPU seconds by thread.
+    pub cpu_seconds: BTreeMap<String, f64>,
+    /// Greatest anonymous memory in megabytes.
+    pub anonymous_mb: f64,
+    /// Bytes read from disk.
+    pub read_bytes: u64,
+    /// Bytes written to disk.
+    pub written_bytes: u64,
+    /// What bounded the load.
+    pub bound_by: String,
+}
+
+/// Returns the moment.
+pub(super) fn now() -> i64 {
+    Timestamp::now().0
+}
+
+impl BulkResult {
+    pub(super) fn new(taken: i64, cores: Option<usize>, modes: Vec<ModeResult>) -> Self {
+        let all = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            format: FORMAT,
+            generator_version: env!("CARGO_PKG_VERSION"),
+            taken,
+            cores: cores.unwrap_or(all).min(all),
+            method: "All records were counted, an interchange was loaded, and all records were counted \
+                     again; a record is a document or an item of a collection. Then everything was \
+                     loaded at once into an empty store.",
+            difference: difference(&modes),
+            modes,
+        }
+    }
+}
+
+/// Says how the numbers of records differ between the modes.
+fn difference(modes: &[ModeResult]) -> String {
+    let [first, others @ ..] = modes else { return String::new() };
+    let differs = |other: &&ModeResult| other.total.records != first.total.records;
+    let told = |other: &ModeResult| {
+        format!(
+            "{} stored {} records and refused {}, {} stored {} and refused {}.",
+            first.mode,
+            first.total.records,
+            first.total.rejected,
+            other.mode,
+            other.total.records,
+            other.total.rejected
+        )
+    };
+    let differences: Vec<String> = others.iter().filter(differs).map(told).collect();
+    match (others.is_empty(), differences.is_empty()) {
+        (true, _) => String::new(),
+        (false, true) => "All modes stored the same number of records.".into(),
+        (false, false) => differences.join(" "),
+    }
+}
+
+impl ModeResult {
+    pub(super) fn new(mode: &'static str, interchanges: Vec<Row>, total: Row) -> Self {
+        let mut compared: Vec<&Row> =
+            interchanges.iter().filter(|row| !row.is_descriptors && row.records > 0).collect();
+        compared.sort_by(|a, b| a.records_per_second.total_cmp(&b.records_per_second));
+        let name = |row: Option<&&Row>| row.map(|row| row.interchange.clone());
+        let (slowest, fastest) = (name(compared.first()), name(compared.last()));
+        Self { mode, interchanges, total, fastest, slowest }
+    }
+}
+
+impl Row {
+    #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+    pub(super) fn new(
+        interchange: &str,
+        is_descriptors: bool,
+        before: Records,
+        after: Records,
+        measured: Measured,
+    ) -> Self {
+        let documents = after.documents.saturating_sub(before.documents);
+        let records = after.records.saturating_sub(before.records);
+        let each_second = |count: u64| count as f64 / measured.seconds.max(1e-9);
+        Self {
+            interchange: interchange.to_owned(),
+            is_descriptors,
+            documents,
+            records_before: before.records,
+            records_after: after.records,
+            records,
+            rejected: measured.rejected,
+            seconds: measured.seconds,
+            documents_per_second: each_second(documents),
+            records_per_second: each_second(records),
+            bound_by: bound_by(&measured),
+            cpu_seconds: measured.cpu,
+            anonymous_mb: measured.anonymous_mb,
+            read_bytes: measured.read_bytes,
+            written_bytes: measured.written_bytes,
+        }
+    }
+}
+
+/// Names what was busy for most of the time of a load.
+fn bound_by(measured: &Measured) -> String {
+    let all: f64 = measured.cpu.values().sum();
+    let (name, most) = measured
+        .cpu
+        .iter()
+        .max_by(|a, b| a.1.total_cmp(b.1))
+        .map_or(("", 0.0), |(name, seconds)| (name.as_str(), *seconds));
+    let who = match name {
+        "load-reader" => "the readers, which parse and validate",
+        "store-writer" => "the writer",
+        _ => "the planner, which hands records on",
+    };
+    #[expect(clippy::cast_precision_loss, reason = "there are few")]
+    let cores = measured.cores as f64;
+    if most >= BUSY * measured.seconds {
+        format!("CPU of {who}")
+    } else if all >= BUSY * measured.seconds * cores {
+        format!("CPU, most of it of {who}")
+    } else if all >= BUSY * measured.seconds {
+        "one core: its steps waited for each other".into()
+    } else {
+        "the disk, or the start of the process".into()
+    }
+}
