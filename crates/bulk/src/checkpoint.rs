@@ -2,7 +2,8 @@
 //!
 //! A checkpoint names the first record that was not decided yet; those after it that were decided
 //! already, because a fault is found before an earlier batch is written; and those that wait. The
-//! records before it are not read again. Beside it is a list of all rejects so far, which only grows.
+//! records before it are not read again. Two files are written in turns, so that one is always
+//! whole. Beside them is a list of all rejects so far, which only grows.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -61,6 +62,8 @@ struct FileMark {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Checkpoint {
     form: u32,
+    /// Which checkpoint of the load it is, from 1.
+    number: u64,
     /// What must be the same.
     pub terms: Terms,
     /// The first record that was not decided; records before it were.
@@ -120,6 +123,8 @@ pub(crate) struct Keeper {
     list_bytes: u64,
     due: u64,
     step: u64,
+    /// Number of the last checkpoint.
+    number: u64,
 }
 
 impl Terms {
@@ -182,13 +187,24 @@ impl Checkpoint {
     /// [`LoadError::CannotResume`] when it is of another load.
     pub(crate) fn read(path: &Path, terms: &Terms) -> Result<Option<Self>, LoadError> {
         let refused = |problem: String| LoadError::CannotResume { path: path.to_owned(), problem };
-        let text = match std::fs::read(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(refused(error.to_string())),
-        };
-        let found: Self = serde_json::from_slice(&text)
-            .map_err(|error| refused(format!("it is no checkpoint of a load: {error}")))?;
+        let mut newest: Option<Self> = None;
+        for slot in slots(path) {
+            let text = match std::fs::read(&slot) {
+                Ok(text) => text,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(refused(error.to_string())),
+            };
+            match serde_json::from_slice::<Self>(&text) {
+                Ok(found) if newest.as_ref().is_some_and(|n| n.number > found.number) => {}
+                Ok(found) => newest = Some(found),
+                // The load was interrupted while it was written.
+                Err(error) if error.is_eof() => {}
+                Err(error) => {
+                    return Err(refused(format!("it is no checkpoint of a load: {error}")));
+                }
+            }
+        }
+        let Some(found) = newest else { return Ok(None) };
         if found.form != FORM {
             return Err(refused("another version of Homeroom wrote it".into()));
         }
@@ -218,7 +234,7 @@ impl Keeper {
     ) -> Result<Self, LoadError> {
         let wrong = |source| LoadError::Output { path: path.to_owned(), source };
         if from.is_none() {
-            _ = std::fs::remove_file(path);
+            remove(path);
         }
         let list_bytes = from.map_or(0, |from| from.report.rejected_bytes);
         let mut options = File::options();
@@ -233,7 +249,8 @@ impl Keeper {
             .map_err(wrong)?;
         let step = (documents / SHARE).max(DOCUMENTS_MIN);
         let list = BufWriter::new(list);
-        Ok(Self { path: path.to_owned(), list, terms, list_bytes, due: step, step })
+        let number = from.map_or(0, |from| from.number);
+        Ok(Self { path: path.to_owned(), list, terms, list_bytes, due: step, step, number })
     }
 
     /// Whether another checkpoint is due; `waiting` records make it rarer, because it holds them.
@@ -262,21 +279,25 @@ impl Keeper {
         self.due = now.report.counts.documents + self.step;
         now.terms = self.terms.clone();
         now.report.rejected_bytes = self.list_bytes;
-        let part = self.path.with_added_extension("part");
+        self.number += 1;
+        now.number = self.number;
+        let [even, odd] = slots(&self.path);
+        let slot = if self.number.is_multiple_of(2) { even } else { odd };
+        // A file that takes the place of another, or is emptied, would be synced by some file systems
+        // when it is closed; the other slot has the checkpoint before this one.
+        _ = std::fs::remove_file(&slot);
         let written = self.list.flush().and_then(|()| {
-            let mut options = File::options();
-            let out = options.write(true).create(true).truncate(true).mode(0o600).open(&part)?;
+            let out = File::options().write(true).create_new(true).mode(0o600).open(&slot)?;
             let mut out = BufWriter::new(out);
             serde_json::to_writer(&mut out, &now)?;
-            out.flush()?;
-            std::fs::rename(&part, &self.path)
+            out.flush()
         });
         written.map_err(|source| self.wrong(source))
     }
 
     /// Removes the checkpoint, because the load has ended.
     pub(crate) fn end(self) {
-        _ = std::fs::remove_file(&self.path);
+        remove(&self.path);
         _ = std::fs::remove_file(list_of(&self.path));
     }
 
@@ -284,6 +305,7 @@ impl Keeper {
     pub(crate) fn blank(&self, position: Position, report: ReportState) -> Checkpoint {
         Checkpoint {
             form: FORM,
+            number: self.number,
             terms: self.terms.clone(),
             position,
             decided: vec![],
@@ -327,6 +349,17 @@ pub(crate) fn each_rejected(
         }
     }
     Err(refused("it is shorter than its checkpoint says".into()))
+}
+
+/// Returns the two files that are written in turns.
+fn slots(path: &Path) -> [PathBuf; 2] {
+    [path.to_owned(), path.with_added_extension("2")]
+}
+
+fn remove(path: &Path) {
+    for slot in slots(path) {
+        _ = std::fs::remove_file(slot);
+    }
 }
 
 fn list_of(path: &Path) -> PathBuf {

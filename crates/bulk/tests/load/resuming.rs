@@ -156,6 +156,7 @@ fn a_load_is_not_continued_with_other_files_or_without_its_results() {
     folder.write("r.jsonl", "");
     let shorter = refused(&resumed);
     folder.write("r.checkpoint", "{}");
+    folder.write("r.checkpoint.2", "");
     let none = refused(&resumed);
 
     assert!(without.contains("--results"), "{without}");
