@@ -1,5 +1,6 @@
 //! `cargo xtask gen`: writes the pages that are generated from the code they describe.
 
+mod examples;
 mod problems;
 mod settings;
 
@@ -19,6 +20,7 @@ fn pages() -> Vec<Page> {
     vec![
         Page { path: reference.join("problems.md"), text: problems::page() },
         Page { path: reference.join("settings.md"), text: settings::page() },
+        Page { path: root().join("models/ed-fi/5.2.0/examples.jsonl"), text: examples::lines() },
     ]
 }
 

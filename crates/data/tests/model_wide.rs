@@ -7,6 +7,8 @@ use homeroom_testkit as app;
 mod batch;
 #[path = "model_wide/empties.rs"]
 mod empties;
+#[path = "model_wide/examples.rs"]
+mod examples;
 #[path = "model_wide/identities.rs"]
 mod identities;
 #[path = "model_wide/inputs.rs"]

@@ -40,7 +40,8 @@ pub use resource::{
     ResourceId, Scalar, Subject, SubjectOf, Target,
 };
 pub use shipped::{
-    EXTENSIONS_SHIPPED, VERSIONS, shipped, shipped_exceptions, shipped_extension, shipped_seed,
+    EXTENSIONS_SHIPPED, VERSIONS, shipped, shipped_examples, shipped_exceptions, shipped_extension,
+    shipped_seed,
 };
 pub use source::{
     ExtensionPart, ExtensionSource, KeyMap, PartSource, Presence, PropertySource, ResourceKind,

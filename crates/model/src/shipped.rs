@@ -67,6 +67,13 @@ pub fn shipped_seed(version: &str) -> Option<&'static str> {
     find(version).map(|shipped| shipped.seed)
 }
 
+/// Returns the shipped examples of documents for a version, as JSON lines, each with the name of its
+/// resource. They are from a generated district.
+pub fn shipped_examples(version: &str) -> Option<&'static str> {
+    let examples = include_str!("../../../models/ed-fi/5.2.0/examples.jsonl");
+    (version == "5.2.0").then_some(examples)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

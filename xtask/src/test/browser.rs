@@ -10,7 +10,21 @@ use crate::program::{built, quietly};
 /// The variable that names a browser, and the default one.
 const BROWSER: (&str, &str) = ("CHROMIUM", "/usr/bin/chromium");
 
-/// Returns the job that runs the suites. `installed` is the outcome of [`install`].
+/// Returns the job that opens the API reference of a server. `installed` is the outcome of [`install`].
+pub fn docs(installed: &Result<(), String>) -> Job<'_> {
+    const NAME: &str = "browser docs";
+    Job::new(NAME, move |part: &mut Part| {
+        if let Err(reason) = installed {
+            return part.skip(NAME, reason);
+        }
+        part.say(format!("\n{NAME}"));
+        let mut suite = Command::new("node");
+        suite.arg(folder().join("docs_suite.mjs")).arg(built("homeroom"));
+        part.run(NAME, &mut suite, Part::check);
+    })
+}
+
+/// Returns the job that opens reports. `installed` is the outcome of [`install`].
 pub fn job(installed: &Result<(), String>) -> Job<'_> {
     const NAME: &str = "browser report";
     Job::new(NAME, move |part: &mut Part| {

@@ -8,6 +8,7 @@
 
 mod batch;
 mod composites;
+mod examples;
 mod names;
 mod paths;
 mod schemas;
@@ -83,7 +84,7 @@ fn of_resources(model: &Model, section: Section, resources: &[&Resource]) -> Val
         .map(|resource| {
             json!({
                 "name": names::tag(model, resource),
-                "description": words::about(resource),
+                "description": words::about(model, resource),
                 "x-Ed-Fi-domains": resource.domains,
             })
         })

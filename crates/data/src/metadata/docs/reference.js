@@ -83,7 +83,7 @@ function scroll(label, content) {
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, content);
 }
 
-function parameters(api, operation) {
+function parameters(api, operation, of) {
   const all = (operation.parameters ?? []).map((parameter) => resolved(api, parameter));
   if (all.length === 0) return [];
   const rows = all.map((parameter) =>
@@ -94,10 +94,10 @@ function parameters(api, operation) {
       make("td", null, parameter.description ?? "")));
   const head = make("tr", null, ["Name", "In", "Type", "What it does"].map((text) => make("th", { scope: "col" }, text)));
   const table = make("table", null, make("thead", null, head), make("tbody", null, rows));
-  return [make("h3", null, "Parameters"), scroll("Parameters", table)];
+  return [make("h3", null, "Parameters"), scroll(`Parameters of ${of}`, table)];
 }
 
-function body(api, operation) {
+function body(api, operation, of) {
   const request = resolved(api, operation.requestBody ?? {});
   const [media, content] = Object.entries(request.content ?? {})[0] ?? [];
   if (!media) return [];
@@ -106,12 +106,12 @@ function body(api, operation) {
   const shown = [make("h3", null, "Body: ", make("code", null, media)), members(api, schema)];
   if (example !== undefined) {
     const text = typeof example === "string" ? example : JSON.stringify(example, null, 2);
-    shown.push(make("h3", null, "Example"), scroll("Example", make("pre", null, make("code", null, text))));
+    shown.push(make("h3", null, "Example"), scroll(`Example for ${of}`, make("pre", null, make("code", null, text))));
   }
   return shown;
 }
 
-function responses(api, operation) {
+function responses(api, operation, of) {
   const rows = Object.entries(operation.responses ?? {}).map(([status, value]) => {
     const own = resolved(api, value);
     const schema = Object.values(own.content ?? {})[0]?.schema;
@@ -123,7 +123,7 @@ function responses(api, operation) {
   });
   const head = make("tr", null, ["Status", "Meaning", "Body"].map((text) => make("th", { scope: "col" }, text)));
   const table = make("table", null, make("thead", null, head), make("tbody", null, rows));
-  return [make("h3", null, "Answers"), scroll("Answers", table)];
+  return [make("h3", null, "Answers"), scroll(`Answers to ${of}`, table)];
 }
 
 /** Returns the path of the server that operations are below of. */
@@ -140,11 +140,12 @@ function operations(api, tag) {
     for (const method of METHODS) {
       const operation = item[method];
       if (!operation || (tag && !(operation.tags ?? []).includes(tag))) continue;
+      const name = `${method.toUpperCase()} ${prefix}${path}`;
       shown.push(make("section", { class: "operation" },
-        make("h2", null, make("code", null, `${method.toUpperCase()} ${prefix}${path}`)),
+        make("h2", null, make("code", null, name)),
         operation.summary ? make("p", null, operation.summary) : null,
         operation.description ? make("p", { class: "soft" }, operation.description) : null,
-        parameters(api, operation), body(api, operation), responses(api, operation)));
+        parameters(api, operation, name), body(api, operation, name), responses(api, operation, name)));
     }
   }
   return shown;

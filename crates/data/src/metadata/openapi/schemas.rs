@@ -8,6 +8,7 @@ use homeroom_model::{
 };
 use serde_json::{Map, Value, json};
 
+use super::examples::example;
 use super::values::{in_body, scalar, vocabulary};
 use super::{names, words};
 
@@ -59,6 +60,8 @@ impl Writer<'_> {
             }),
         );
         let mut schema = object(&resource.properties, members);
+        schema["description"] = words::about(self.model, resource).into();
+        schema["example"] = example(self.model, resource);
         schema["x-Ed-Fi-domains"] = json!(resource.domains);
         self.schemas.insert(name.clone(), schema);
         if resource.kind != ResourceKind::Enumeration {
@@ -163,7 +166,11 @@ impl Writer<'_> {
             json!({
                 "required": required,
                 "type": "object",
-                "description": format!("Names one {target} by what identifies it."),
+                "description": format!(
+                    "Names one {target} by what identifies it, {}. It must exist, or come with the \
+                     same load.",
+                    words::listed(&required)
+                ),
                 "properties": members,
             }),
         );
@@ -197,7 +204,9 @@ impl Writer<'_> {
         }
         let mut members = Map::new();
         self.members(&name, inner, None, &mut members);
-        self.schemas.insert(name.clone(), object(inner, members));
+        let mut schema = object(inner, members);
+        schema["description"] = words::item(property, inner).into();
+        self.schemas.insert(name.clone(), schema);
         name
     }
 

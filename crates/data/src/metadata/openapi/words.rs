@@ -1,6 +1,8 @@
 //! Sentences and names made from the model's names.
 
-use homeroom_model::{Property, PropertyKind, Resource, ResourceKind, Scalar};
+use std::fmt::Write as _;
+
+use homeroom_model::{Model, Presence, Property, PropertyKind, Resource, ResourceKind, Scalar};
 
 /// Splits a name into words: `sectionIdentifier` is `section identifier`; an acronym keeps its
 /// capitals.
@@ -59,13 +61,14 @@ pub fn singular(name: &str) -> String {
     name.strip_suffix('s').unwrap_or(name).to_owned()
 }
 
-/// Returns the description of a tag: the kind of item, and what identifies it.
-pub fn about(resource: &Resource) -> String {
+/// Returns the description of a resource: the kind of item, what identifies it, what it refers to, and
+/// where it comes from.
+pub fn about(model: &Model, resource: &Resource) -> String {
     let names: Vec<&str> = resource.key.iter().map(|column| column.name.as_str()).collect();
     let key = listed(&names);
-    match resource.kind {
+    let mut about = match resource.kind {
         ResourceKind::Descriptor => format!(
-            "Values of {}; {key} identify one.",
+            "Values of {}; {key} identify one. Other documents name a value as namespace#codeValue.",
             words(resource.name.strip_suffix("Descriptor").unwrap_or(&resource.name)),
         ),
         ResourceKind::Enumeration => format!(
@@ -75,15 +78,48 @@ pub fn about(resource: &Resource) -> String {
         ResourceKind::Entity | ResourceKind::Abstract => {
             format!("{}; each is identified by {key}.", sentence(&resource.endpoint))
         }
+    };
+    let targets = |needed: bool| {
+        let properties = resource.properties.iter();
+        let of = properties.filter(|of| (of.presence != Presence::Optional) == needed);
+        let mut names: Vec<&str> = of
+            .filter_map(|property| match &property.kind {
+                PropertyKind::Reference(reference) => Some(model.target_name(reference.target)),
+                _ => None,
+            })
+            .collect();
+        names.dedup();
+        names
+    };
+    let (needed, optional) = (targets(true), targets(false));
+    if !needed.is_empty() {
+        _ = write!(about, " It always refers to {}.", listed(&needed));
     }
+    if !optional.is_empty() {
+        _ = write!(about, " It may refer to {}.", listed(&optional));
+    }
+    if resource.kind != ResourceKind::Descriptor && !resource.interchanges.is_empty() {
+        let interchanges: Vec<&str> = resource.interchanges.iter().map(String::as_str).collect();
+        _ = write!(about, " Files bring it in the interchange {}.", listed(&interchanges));
+    }
+    about
 }
 
-/// Describes the content of a property in a sentence.
+/// Describes the content of a property in a sentence, and what it must keep.
 pub fn property(property: &Property, descriptor: impl Fn(Scalar) -> Option<String>) -> String {
-    match &property.kind {
+    let mut about = match &property.kind {
         PropertyKind::Scalar(kind) => scalar(&property.name, *kind, descriptor),
-        PropertyKind::List(_) => {
-            format!("The {}, in no particular order.", words(&property.name))
+        PropertyKind::List(inner) => {
+            let keys: Vec<&str> = inner
+                .iter()
+                .filter(|member| member.presence == Presence::Key)
+                .map(|member| member.name.as_str())
+                .collect();
+            let mut about = format!("The {}, in no particular order", words(&property.name));
+            if !keys.is_empty() {
+                _ = write!(about, "; no two have the same {}", listed(&keys));
+            }
+            about + "."
         }
         PropertyKind::Object(_) if property.is_extensions() => {
             "Members that extensions of the standard add, by extension.".to_owned()
@@ -91,23 +127,56 @@ pub fn property(property: &Property, descriptor: impl Fn(Scalar) -> Option<Strin
         PropertyKind::Object(_) | PropertyKind::Reference(_) => {
             format!("The {}.", words(&property.name))
         }
+    };
+    match property.presence {
+        Presence::Key => about += " It is part of what identifies this, and cannot be changed.",
+        Presence::Required => about += " It is required.",
+        Presence::Optional => {}
+    }
+    about
+}
+
+/// Describes an item of a collection, or an embedded object.
+pub fn item(property: &Property, inner: &[Property]) -> String {
+    let needed: Vec<&str> = inner
+        .iter()
+        .filter(|member| member.presence != Presence::Optional)
+        .map(|member| member.name.as_str())
+        .collect();
+    let what = match &property.kind {
+        PropertyKind::List(_) => format!("One of the {}", words(&property.name)),
+        _ => format!("The {}", words(&property.name)),
+    };
+    if needed.is_empty() {
+        format!("{what}.")
+    } else {
+        format!("{what}: at least {}.", listed(&needed))
     }
 }
 
 /// Describes the content of a single value in a sentence.
 pub fn scalar(name: &str, kind: Scalar, descriptor: impl Fn(Scalar) -> Option<String>) -> String {
+    let words = words(name);
     match (kind, descriptor(kind)) {
-        (_, Some(endpoint)) => format!("A value of {endpoint}, written namespace#codeValue."),
-        (Scalar::Boolean, None) => format!("True or false: {}.", words(name)),
-        (Scalar::Date, None) => format!("The {}, as YYYY-MM-DD.", words(name)),
-        (Scalar::DateTime, None) => format!("The {}, ISO 8601, in UTC.", words(name)),
-        (Scalar::Time, None) => format!("The {}, as HH:MM:SS.", words(name)),
-        (_, None) => format!("The {}.", words(name)),
+        (_, Some(endpoint)) => {
+            format!("The {words}: a value of {endpoint}, written namespace#codeValue.")
+        }
+        (Scalar::Boolean, None) => format!("True or false: {words}."),
+        (Scalar::Date, None) => format!("The {words}, a day as YYYY-MM-DD."),
+        (Scalar::DateTime, None) => format!("The {words}, a moment in ISO 8601, in UTC."),
+        (Scalar::Time, None) => format!("The {words}, a time of day as HH:MM:SS."),
+        (Scalar::Text { max, .. }, None) => format!("The {words}, at most {max} characters."),
+        (Scalar::Decimal { scale, .. }, None) => {
+            format!("The {words}, a number with at most {scale} digits after the point.")
+        }
+        (Scalar::Integer { .. } | Scalar::Descriptor(_), None) => {
+            format!("The {words}, a whole number.")
+        }
     }
 }
 
 /// Joins names as in `a, b and c`.
-fn listed(names: &[&str]) -> String {
+pub fn listed(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [one] => (*one).to_owned(),
