@@ -145,6 +145,8 @@ const reports = {
   few: [["light", wide]],
   stages: [["light", wide]],
   capacity: [["light", wide], ["dark", wide], ["light", narrow]],
+  gateway: [["light", wide], ["dark", wide], ["light", narrow]],
+  learners: [["light", wide], ["dark", wide], ["light", narrow]],
   hostile: [["light", wide]],
   long: [],
 };

@@ -6,7 +6,9 @@ mod made_up;
 
 use std::path::Path;
 
-use homeroom_lab::report::{GatewayReport, Paint, Report, html, samples, summary, transactional};
+use homeroom_lab::report::{
+    GatewayReport, LearnersReport, Paint, Report, html, samples, summary, transactional,
+};
 
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/reports".into());
@@ -27,6 +29,8 @@ fn main() -> std::io::Result<()> {
     }
     let gateway = made_up::gateway();
     std::fs::write(folder.join("gateway.html"), GatewayReport(&gateway).html())?;
+    let learners = made_up::learners();
+    std::fs::write(folder.join("learners.html"), LearnersReport(&learners).html())?;
     let capacity = Report { capacity: Some(&found), profiles: &profiles, ..Report::of(&held) };
     write(folder, "capacity", &capacity)
 }

@@ -1,8 +1,8 @@
 //! The lab: measures how much load a server holds, and reports it.
 //!
 //! The search for the [`capacity`] decides which trials to make; a [`runner`] makes them with the
-//! engine of `homeroom-load`. [`gateway`] has the published test of API gateways. [`compare`] judges
-//! runs against two targets, and [`gate`] checks a run against goals, both by the rules of
+//! engine of `homeroom-load`. [`gateway`] and [`learners`] have the published tests of API
+//! gateways and of course engines. [`compare`] judges runs against two targets, and [`gate`] checks a run against goals, both by the rules of
 //! [`statistics`]. [`report`] writes pages, tables and summaries.
 //! The lab knows nothing of the server's internals and needs no database.
 //!
@@ -22,6 +22,7 @@ pub mod capacity;
 pub mod compare;
 pub mod gate;
 pub mod gateway;
+pub mod learners;
 pub mod report;
 pub mod runner;
 pub mod self_check;

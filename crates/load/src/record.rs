@@ -12,4 +12,4 @@ pub use counts::{Counts, Measured};
 pub use ended::Ended;
 pub use recording::Recording;
 pub use second::Second;
-pub use times::{Times, decoded, encoded, latency, times};
+pub use times::{Times, decoded, encoded, growing, latency, times};

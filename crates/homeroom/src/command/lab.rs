@@ -6,6 +6,7 @@ mod compare;
 mod echo;
 mod gate;
 mod gateway;
+mod learners;
 mod load;
 mod output;
 mod quick;
@@ -29,6 +30,7 @@ pub enum LabCommand {
     Compare(compare::CompareArgs),
     Gate(gate::GateArgs),
     Gateway(Box<gateway::GatewayArgs>),
+    Learners(Box<learners::LearnersArgs>),
     Echo(echo::EchoArgs),
     Bulk(bulk::BulkArgs),
 }
@@ -42,6 +44,7 @@ pub fn run(command: LabCommand) -> Result<Exit, Failure> {
         LabCommand::Compare(args) => compare::run(args),
         LabCommand::Gate(args) => gate::run(args),
         LabCommand::Gateway(args) => gateway::run(&args),
+        LabCommand::Learners(args) => learners::run(&args),
         LabCommand::Echo(args) => echo::run(args),
         LabCommand::Bulk(args) => bulk::run(args),
     }

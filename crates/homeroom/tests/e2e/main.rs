@@ -15,6 +15,7 @@ mod jobs;
 mod lab;
 mod lab_edfi;
 mod lab_gateway;
+mod lab_learners;
 mod lab_target;
 mod lifecycle;
 mod listening;

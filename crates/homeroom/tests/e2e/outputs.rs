@@ -83,6 +83,10 @@ const WRITES: &[(&str, &[&str])] = &[
     ("--csv", &["lab", "gateway", "--target", "http://127.0.0.1:1/", "--csv", "OUT"]),
     ("--json", &["lab", "bulk", "students.jsonl", "--json", "OUT"]),
     ("--html", &["lab", "bulk", "students.jsonl", "--html", "OUT"]),
+    ("--json", &["lab", "learners", "--target", "http://127.0.0.1:1/", "--json", "OUT"]),
+    ("--html", &["lab", "learners", "--target", "http://127.0.0.1:1/", "--html", "OUT"]),
+    ("--markdown", &["lab", "learners", "--target", "http://127.0.0.1:1/", "--markdown", "OUT"]),
+    ("--csv", &["lab", "learners", "--target", "http://127.0.0.1:1/", "--csv", "OUT"]),
     ("--junit", &["lab", "gate", "x.json", "--fail-if", "p99 > 1s", "--junit", "OUT"]),
     ("--markdown", &["lab", "gate", "x.json", "--fail-if", "p99 > 1s", "--markdown", "OUT"]),
 ];

@@ -6,7 +6,7 @@ mod load;
 mod outcomes;
 mod over_time;
 mod resources;
-mod server;
+pub mod server;
 
 use super::markup::Markup;
 use super::shell::{self, section};

@@ -12,6 +12,10 @@ use homeroom_lab::gateway::{
     CellPlan, CellResult, FORMAT as GATEWAY_FORMAT, GatewayFile, GatewayScenario, GatewaySettings,
     Timing, cells,
 };
+use homeroom_lab::learners::{
+    Crossing, Held, Hold, LearnersFile, LearnersPlan, LearnersResult, Level as LearnersLevel,
+    Sessions, WindowRow,
+};
 use homeroom_lab::statistics::Estimate;
 use homeroom_load::outcome::Outcomes;
 use homeroom_load::run::{
@@ -478,4 +482,70 @@ pub fn gateway() -> GatewayFile {
     let mut now = file(42_000.0);
     now.compare(&file(60_000.0), 0.1);
     now
+}
+
+/// Returns a test of learners whose server leaves the ideal level at 600 learners and is
+/// unacceptable at 900.
+pub fn learners() -> LearnersFile {
+    let plan = LearnersPlan {
+        learners: 1_000,
+        ramp: Duration::from_secs(100),
+        stay: Duration::from_secs(20),
+        hold: Duration::from_mins(1),
+        posts: 60,
+        every: Duration::from_secs(20),
+        compress: 1,
+    };
+    let rows = (0..18_usize).map(|number| {
+        let users = if number < 11 { 100 * (number as u32 + 1) } else { 500 };
+        let p99_ms = match users {
+            0..=500 => 90.0,
+            501..=700 => 1_400.0,
+            701..=800 => 2_600.0,
+            _ => 7_000.0,
+        };
+        let judged = WindowRow::judged(number, users.min(1_000), p99_ms);
+        WindowRow { requests: 50 * u64::from(users), launches_per_minute: 60.0, ..judged }
+    });
+    let rows: Vec<WindowRow> = rows.collect();
+    let crossing = |level: LearnersLevel, number: usize| Crossing {
+        level,
+        window: rows[number],
+        reached: rows[number].level,
+    };
+    let held = |level, learners| Held { level, learners, at_least: false };
+    let mut run = run("learners", &plan.stages(), &[("results", "learner", "POST")]);
+    run.server = vec![watched("web", 4.0)];
+    LearnersFile {
+        run,
+        learners: LearnersResult {
+            plan,
+            crossings: vec![
+                crossing(LearnersLevel::Acceptable, 5),
+                crossing(LearnersLevel::Frustrating, 7),
+                crossing(LearnersLevel::Unacceptable, 8),
+            ],
+            held: vec![
+                held(LearnersLevel::Ideal, 500),
+                held(LearnersLevel::Acceptable, 700),
+                held(LearnersLevel::Frustrating, 800),
+            ],
+            hold: Some(Hold {
+                learners: 500,
+                from_s: 110.0,
+                windows: 6,
+                ideal: 6,
+                worst_p99_ms: Some(90.0),
+            }),
+            sessions: Sessions {
+                begun: 1_010,
+                launched: 1_008,
+                completed: 700,
+                not_completed: 0,
+                broken: 2,
+                given_up: 1,
+            },
+            windows: rows.clone(),
+        },
+    }
 }

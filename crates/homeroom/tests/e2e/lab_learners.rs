@@ -1,0 +1,290 @@
+//! Tests of `homeroom lab learners`, against a small course server in the test's process that speaks
+//! the contract of courses.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::lab::read_json;
+use crate::support::Place;
+
+/// What the server has been told.
+#[derive(Default)]
+struct Heard {
+    courses: BTreeSet<String>,
+    /// By launch, which is the registration's id: the sequence numbers of its results.
+    sequences: BTreeMap<String, Vec<u64>>,
+    completed: BTreeSet<String>,
+    registrations: BTreeSet<String>,
+    connections: usize,
+    ranges: usize,
+}
+
+/// A course server; `forgets` makes it lose the final results.
+struct Courses {
+    url: String,
+    heard: Arc<Mutex<Heard>>,
+}
+
+impl Courses {
+    fn start(forgets: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let heard = Arc::new(Mutex::new(Heard::default()));
+        let (shared, origin) = (heard.clone(), url.clone());
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (heard, origin) = (shared.clone(), origin.clone());
+                heard.lock().unwrap().connections += 1;
+                std::thread::spawn(
+                    move || {
+                        while serve(&stream, &heard, &origin, forgets).is_some() {}
+                    },
+                );
+            }
+        });
+        Self { url, heard }
+    }
+}
+
+/// Answers a request; returns `None` when no more requests come.
+fn serve(mut stream: &TcpStream, heard: &Mutex<Heard>, origin: &str, forgets: bool) -> Option<()> {
+    let mut reader = BufReader::with_capacity(1, stream);
+    let (mut head, mut length) = (String::new(), 0);
+    while !head.ends_with("\r\n\r\n") {
+        let mut line = String::new();
+        (reader.read_line(&mut line).ok()? > 0).then_some(())?;
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        head += &line;
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let (status, answer) = answer(&head, &body, &mut heard.lock().unwrap(), origin, forgets);
+    let length = answer.len();
+    write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n\r\n").ok()?;
+    stream.write_all(&answer).ok()
+}
+
+fn answer(
+    head: &str,
+    body: &[u8],
+    heard: &mut Heard,
+    origin: &str,
+    forgets: bool,
+) -> (u16, Vec<u8>) {
+    let mut words = head.split(' ');
+    let (method, url) = (words.next().unwrap(), words.next().unwrap());
+    let path = url.split('?').next().unwrap();
+    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let read = || serde_json::from_slice::<Value>(body).unwrap();
+    let text = |value: &Value| (200, value.to_string().into_bytes());
+    // key:secret
+    if parts[0] == "learning"
+        && !head.to_ascii_lowercase().contains("authorization: basic azpz\r\n")
+    {
+        return (401, b"no key".to_vec());
+    }
+    match (method, &parts[..]) {
+        ("GET", ["learning", "api", "v2", "courses"]) => {
+            text(&json!({"courses": [], "more": null}))
+        }
+        ("GET", ["learning", "api", "v2", "courses", "importJobs", _]) => {
+            text(&json!({"status": "COMPLETE"}))
+        }
+        ("GET", ["learning", "api", "v2", "courses", id]) => {
+            (if heard.courses.contains(*id) { 200 } else { 404 }, vec![])
+        }
+        ("POST", ["learning", "api", "v2", "courses", "importJobs", "upload"]) => {
+            assert!(body.windows(4).any(|four| four == b"PK\x05\x06"), "a zip file");
+            let query = url.split("courseId=").nth(1).unwrap();
+            heard.courses.insert(query.split('&').next().unwrap().to_owned());
+            text(&json!({"result": "job-1"}))
+        }
+        ("POST", ["learning", "api", "v2", "registrations"]) => {
+            let registration = read();
+            assert!(registration["learner"]["id"].is_string(), "{registration}");
+            heard.registrations.insert(registration["registrationId"].as_str().unwrap().to_owned());
+            (204, vec![])
+        }
+        ("GET", ["learning", "api", "v2", "registrations"]) => text(&json!({"registrations": []})),
+        ("POST", ["learning", "api", "v2", "registrations", id, "launchLink"]) => {
+            assert!(heard.registrations.contains(*id) && read()["expiry"].is_u64());
+            text(&json!({"launchLink": format!("{origin}/play/{id}")}))
+        }
+        ("GET", ["learning", "api", "v2", "registrations", id]) => {
+            let word = if heard.completed.contains(*id) { "COMPLETED" } else { "INCOMPLETE" };
+            text(&json!({"id": id, "registrationCompletion": word}))
+        }
+        ("GET", ["play", _]) => (200, b"<html>".to_vec()),
+        ("GET", ["play", id, "boot"]) => text(&json!({
+            "origins": {"main": origin, "content": origin},
+            "paths": {"content": format!("/play/{id}/content/")},
+        })),
+        ("GET", ["play", _, "content", "text.txt"]) => (200, vec![b'x'; 51_200]),
+        ("GET", ["play", _, "content", "film.mp4"]) => {
+            assert!(head.to_ascii_lowercase().contains("range: bytes="), "{head}");
+            heard.ranges += 1;
+            (206, vec![b'x'; 65_536])
+        }
+        ("POST", ["play", id, "results"]) => {
+            let results = read();
+            let sequence = results["sequence"].as_u64().unwrap();
+            assert!(results["cmi"].as_object().unwrap().values().all(Value::is_string));
+            heard.sequences.entry((*id).to_owned()).or_default().push(sequence);
+            let is_complete = results["cmi"]["cmi.core.lesson_status"] == "completed";
+            if results["final"] == true && is_complete && !forgets {
+                heard.completed.insert((*id).to_owned());
+            }
+            text(&json!({"sequence": sequence}))
+        }
+        _ => (404, b"not here".to_vec()),
+    }
+}
+
+/// Twenty learners whose sessions of three posts take less than a second.
+const SHORT: [&str; 12] = [
+    "--learners",
+    "20",
+    "--connections",
+    "6",
+    "--posts",
+    "3",
+    "--every",
+    "200ms",
+    "--ramp",
+    "1s",
+    "--stay",
+    "11s",
+];
+
+fn run(place: &Place, url: &str, more: &[&str]) -> crate::support::Ran {
+    let how = ["lab", "learners", "--target", url, "--key", "k", "--secret", "s"];
+    place.run(&[&how[..], &SHORT, more].concat())
+}
+
+#[test]
+fn learners_take_a_course_and_the_published_table_is_written() {
+    let place = Place::new();
+    let courses = Courses::start(false);
+    let more = [
+        "--beside",
+        "reports=2/s,imports=1/s,registrations=5/s",
+        "--content",
+        "20",
+        "--json",
+        "now.json",
+        "--html",
+        "now.html",
+        "--csv",
+        "now.csv",
+    ];
+
+    let ran = run(&place, &courses.url, &more);
+
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let file = read_json(&place, "now.json");
+    let learners = &file["learners"];
+    let sessions = &learners["sessions"];
+    assert!(sessions["completed"].as_u64().unwrap() >= 20, "{sessions}");
+    assert_eq!((&sessions["not_completed"], &sessions["broken"]), (&json!(0), &json!(0)));
+    assert_eq!(file["requests"]["failed"], 0, "{}", file["outcomes"]);
+    let windows = learners["windows"].as_array().unwrap();
+    assert_eq!((windows.len(), &windows[0]["users"]), (1, &json!(20)), "{learners}");
+    assert!(windows[0]["launches_per_minute"].as_f64().unwrap() > 0.0);
+    assert_eq!(learners["held"][0]["level"], "ideal");
+    let steps: BTreeMap<&str, u64> = file["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| (step["name"].as_str().unwrap(), step["requests"]["ok"].as_u64().unwrap()))
+        .collect();
+    for name in [
+        "list courses",
+        "boot",
+        "final results",
+        "reports",
+        "imports",
+        "registrations",
+        "file",
+        "film by Range",
+    ] {
+        assert!(steps.get(name).is_some_and(|ok| *ok > 0), "{name}: {steps:?}");
+    }
+    let csv = std::fs::read_to_string(place.path("now.csv")).unwrap();
+    assert!(csv.starts_with("Level,Time,Users,p99 ms,Launches/min"), "{csv}");
+    assert!(std::fs::read_to_string(place.path("now.html")).unwrap().contains("learners-p99"));
+    let heard = courses.heard.lock().unwrap();
+    assert!(heard.sequences.values().filter(|of| **of == [1, 2, 3, 4]).count() >= 20);
+    // Six for the learners, and some before them and for content.
+    assert!(heard.connections < 6 + 40, "{} connections", heard.connections);
+    assert!(heard.ranges > 0);
+}
+
+#[test]
+fn results_that_are_acknowledged_and_lost_are_counted() {
+    let place = Place::new();
+    let courses = Courses::start(true);
+
+    let ran = run(&place, &courses.url, &[]);
+
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("check completion failed"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_server_that_refuses_the_key_or_has_no_courses_ends_the_test_with_the_reason() {
+    let place = Place::new();
+    let courses = Courses::start(false);
+    let with = |key: &[&str], url: &str| {
+        place.run(&[&["lab", "learners", "--target", url][..], key, &SHORT].concat())
+    };
+
+    let refused = with(&["--key", "x", "--secret", "y"], &courses.url);
+    let absent = with(&["--key", "k", "--secret", "s"], "http://127.0.0.1:1");
+    let keyless = with(&[], &courses.url);
+
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("answers 401"), "{}", refused.stderr);
+    assert_eq!((absent.code, keyless.code), (Some(5), Some(2)));
+}
+
+#[test]
+fn compressed_sessions_stand_for_more_learners_and_a_hold_keeps_the_number_found() {
+    let place = Place::new();
+    let courses = Courses::start(false);
+    let how = ["lab", "learners", "--target", &courses.url, "--key", "k", "--secret", "s"];
+    let plan = [
+        "--learners",
+        "40",
+        "--compress",
+        "4",
+        "--posts",
+        "2",
+        "--every",
+        "2s",
+        "--ramp",
+        "1s",
+        "--stay",
+        "15s",
+        "--hold",
+        "11s",
+        "--json",
+    ];
+
+    let printed = place.done(&[&how[..], &plan].concat());
+
+    let file: Value = serde_json::from_str(&printed).unwrap();
+    let learners = &file["learners"];
+    assert_eq!(learners["windows"][0]["users"], 40, "{learners}");
+    assert_eq!(
+        (&learners["hold"]["learners"], &learners["held"][0]["at_least"]),
+        (&json!(40), &json!(true))
+    );
+    let most = courses.heard.lock().unwrap().sequences.len();
+    assert!(most > 10, "{most}");
+}

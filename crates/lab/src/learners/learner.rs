@@ -1,0 +1,375 @@
+//! One modelled learner: a pure state machine that fills in the next request and reads its answer.
+
+use serde::Deserialize;
+
+use homeroom_load::engine::{Answer, Request};
+use homeroom_load::outcome::Outcome;
+
+use super::progress::Ending;
+use super::script::{LearnerStep, Script};
+
+/// The most redirects that a launch follows.
+const REDIRECTS_MAX: u32 = 3;
+
+/// A modelled learner.
+#[derive(Debug, Clone)]
+pub struct Learner {
+    /// Its number, unique in a test.
+    pub number: u32,
+    session: u32,
+    step: LearnerStep,
+    /// The path of the launch, without the target's prefix.
+    launch: String,
+    redirects: u32,
+    booted: usize,
+    /// When the launch was complete, in nanoseconds since the run began.
+    launched: u64,
+    sequence: u32,
+    /// The posts of results so far.
+    posted: u32,
+    /// Whether this session is to end at the next opportunity.
+    leaving: bool,
+}
+
+/// What an answer means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// Whether the answer is what the step expects.
+    pub ok: bool,
+    /// Whether the launch succeeded with it.
+    pub launched: bool,
+    /// What comes next.
+    pub next: Next,
+}
+
+/// What comes next for a learner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Another request, due at this moment.
+    At(u64),
+    /// The session is over.
+    Over(Ending),
+}
+
+impl Learner {
+    /// Returns a learner before the first session.
+    pub fn new(number: u32) -> Self {
+        Self {
+            number,
+            session: 0,
+            step: LearnerStep::List,
+            launch: String::new(),
+            redirects: 0,
+            booted: 0,
+            launched: 0,
+            sequence: 0,
+            posted: 0,
+            leaving: false,
+        }
+    }
+
+    /// Returns the same learner before another session.
+    pub fn again(of: &Self) -> Self {
+        Self { session: of.session + 1, ..Self::new(of.number) }
+    }
+
+    /// Returns whether the next request begins a session.
+    pub fn is_outside(&self) -> bool {
+        self.step == LearnerStep::List
+    }
+
+    /// Makes the learner end the session with final results as soon as possible.
+    pub fn leave(&mut self) {
+        self.leaving = true;
+    }
+
+    /// Fills in the next request; returns the number of its step.
+    pub fn fill(&mut self, script: &Script, request: &mut Request) -> usize {
+        if self.leaving && self.step == LearnerStep::Results {
+            self.step = LearnerStep::Final;
+        }
+        let id = || script.registration(self.number, self.session);
+        match self.step {
+            LearnerStep::List => script.call(request, "/courses", None),
+            LearnerStep::Register => {
+                let body = script.registering(self.number, self.session);
+                script.call(request, "/registrations", Some(&body));
+            }
+            LearnerStep::Link => {
+                let path = format!("/registrations/{}/launchLink", id());
+                script.call(request, &path, Some(&Script::linking()));
+            }
+            LearnerStep::Launch => {
+                request.path.extend_from_slice(self.launch.as_bytes());
+                request.headers.extend_from_slice(b"Accept: text/html\r\n");
+            }
+            LearnerStep::Boot => {
+                request.path.extend_from_slice(without_query(&self.launch).as_bytes());
+                let below = script.boot.get(self.booted).map_or("", String::as_str);
+                request.path.extend_from_slice(below.as_bytes());
+            }
+            LearnerStep::Results | LearnerStep::Final => {
+                let is_final = self.step == LearnerStep::Final;
+                let body = script.results(self.sequence + 1, self.posted + 1, is_final);
+                request.path.extend_from_slice(without_query(&self.launch).as_bytes());
+                request.path.extend_from_slice(b"/results");
+                request.headers.extend_from_slice(b"Content-Type: application/json\r\n");
+                _ = serde_json::to_writer(&mut request.body, &body);
+            }
+            LearnerStep::Check => {
+                let query = "includeChildResults=true&includeInteractionsAndObjectives=true\
+                             &includeRuntime=true";
+                script.call(request, &format!("/registrations/{}?{query}", id()), None);
+            }
+        }
+        self.step.number()
+    }
+
+    /// Takes the answer to the request that was filled in last. `every_ns` is the simulated time
+    /// between posts.
+    pub fn take(&mut self, script: &Script, every_ns: u64, answer: &Answer<'_>, now: u64) -> Taken {
+        let status = match answer.outcome {
+            Outcome::Status(status) => status,
+            _ => 0,
+        };
+        let mut ok = (200..300).contains(&status);
+        let mut launched = false;
+        let next = match self.step {
+            LearnerStep::List if ok => self.go(LearnerStep::Register, now),
+            LearnerStep::Register if ok => self.go(LearnerStep::Link, now),
+            LearnerStep::Link if ok => match linked(answer.body, &script.prefix) {
+                Some(path) => {
+                    self.launch = path;
+                    self.go(LearnerStep::Launch, now)
+                }
+                None => {
+                    ok = false;
+                    self.over(Ending::Broken)
+                }
+            },
+            LearnerStep::Launch if ok => {
+                launched = script.boot.is_empty();
+                self.launch_done(script, every_ns, now)
+            }
+            LearnerStep::Launch if matches!(status, 301..=303 | 307 | 308) => {
+                ok = self.redirect(answer, &script.prefix);
+                if ok { Next::At(now) } else { self.over(Ending::Broken) }
+            }
+            LearnerStep::Boot if ok => {
+                self.booted += 1;
+                launched = self.booted == script.boot.len();
+                self.launch_done(script, every_ns, now)
+            }
+            LearnerStep::Results => {
+                // A post that failed is made up for by the next, which contains all that was set.
+                self.sequence += 1;
+                self.posted += 1;
+                self.next_post(script, every_ns, now)
+            }
+            LearnerStep::Final if ok => self.go(LearnerStep::Check, now),
+            LearnerStep::Check if ok => {
+                ok = completed(answer.body);
+                let ending = if ok { Ending::Completed } else { Ending::NotCompleted };
+                self.over(ending)
+            }
+            _ => self.over(Ending::Broken),
+        };
+        Taken { ok, launched, next }
+    }
+
+    fn go(&mut self, step: LearnerStep, due: u64) -> Next {
+        self.step = step;
+        Next::At(due)
+    }
+
+    fn launch_done(&mut self, script: &Script, every_ns: u64, now: u64) -> Next {
+        if self.booted < script.boot.len() {
+            return self.go(LearnerStep::Boot, now);
+        }
+        self.launched = now;
+        self.next_post(script, every_ns, now)
+    }
+
+    /// Returns when the next post is due: at the pace of the player, whatever the server's is.
+    fn next_post(&mut self, script: &Script, every_ns: u64, now: u64) -> Next {
+        if self.posted >= script.posts || self.leaving {
+            return self.go(LearnerStep::Final, now);
+        }
+        let due = self.launched.saturating_add(every_ns * u64::from(self.posted + 1));
+        self.go(LearnerStep::Results, due)
+    }
+
+    fn redirect(&mut self, answer: &Answer<'_>, prefix: &str) -> bool {
+        self.redirects += 1;
+        let to = answer.header("location").and_then(|value| std::str::from_utf8(value).ok());
+        match to.and_then(|url| path_of(url, prefix)) {
+            Some(path) if self.redirects <= REDIRECTS_MAX => {
+                self.launch = path;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn over(&mut self, ending: Ending) -> Next {
+        let session = self.session + 1;
+        *self = Self { session, leaving: self.leaving, ..Self::new(self.number) };
+        Next::Over(ending)
+    }
+}
+
+fn without_query(path: &str) -> &str {
+    path.split(['?', '#']).next().unwrap_or_default()
+}
+
+/// Returns the path of a launch link.
+fn linked(body: &[u8], prefix: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Linked {
+        launch_link: String,
+    }
+
+    let linked: Linked = serde_json::from_slice(body).ok()?;
+    path_of(&linked.launch_link, prefix)
+}
+
+/// Returns the path and query of a URL or path, without the target's prefix.
+fn path_of(url: &str, prefix: &str) -> Option<String> {
+    let path = match url.split_once("://") {
+        None => url,
+        Some((_, rest)) => &rest[rest.find('/')?..],
+    };
+    let path = path.strip_prefix(prefix).unwrap_or(path);
+    let is_path = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
+    is_path.then(|| path.to_owned())
+}
+
+fn completed(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Progress {
+        registration_completion: Option<String>,
+    }
+
+    let progress: Option<Progress> = serde_json::from_slice(body).ok();
+    let told = progress.and_then(|progress| progress.registration_completion);
+    told.is_some_and(|told| told.eq_ignore_ascii_case("COMPLETED"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVERY: u64 = 20;
+
+    fn script() -> Script {
+        Script {
+            course: "c".into(),
+            authorization: "Basic x".into(),
+            mark: "7".into(),
+            prefix: "/p".into(),
+            boot: vec!["/boot".into()],
+            posts: 2,
+            every_s: 20,
+        }
+    }
+
+    fn answer(status: u16, body: &str) -> Answer<'_> {
+        let length = body.len() as u64;
+        Answer { outcome: Outcome::Status(status), headers: &[], body: body.as_bytes(), length }
+    }
+
+    /// Lets a learner run through a session; returns the paths and due moments, and the end.
+    fn session(learner: &mut Learner, done: &str) -> (Vec<(String, u64)>, Ending) {
+        let (mut due, mut seen) = (0, vec![]);
+        loop {
+            let mut request = Request::default();
+            let step = learner.fill(&script(), &mut request);
+            seen.push((String::from_utf8(request.path).unwrap(), due));
+            let body = match LearnerStep::ALL[step] {
+                LearnerStep::Link => r#"{"launchLink":"http://h:1/p/play/abc?x=1"}"#,
+                LearnerStep::Check => done,
+                _ => "",
+            };
+            let taken = learner.take(&script(), EVERY, &answer(200, body), due + 1);
+            match taken.next {
+                Next::At(at) => due = at,
+                Next::Over(ending) => return (seen, ending),
+            }
+        }
+    }
+
+    #[test]
+    fn a_session_goes_through_all_steps_at_the_pace_of_the_player() {
+        let mut learner = Learner::new(3);
+
+        let (seen, ending) = session(&mut learner, r#"{"registrationCompletion":"COMPLETED"}"#);
+
+        let expected = [
+            ("/learning/api/v2/courses", 0),
+            ("/learning/api/v2/registrations", 1),
+            ("/learning/api/v2/registrations/lab-7-3-0/launchLink", 2),
+            ("/play/abc?x=1", 3),
+            ("/play/abc/boot", 4),
+            ("/play/abc/results", 25),
+            ("/play/abc/results", 45),
+            ("/play/abc/results", 46),
+        ];
+        let paths: Vec<(&str, u64)> = seen.iter().map(|(path, due)| (&**path, *due)).collect();
+        assert_eq!(paths[..8], expected);
+        assert!(paths[8].0.starts_with("/learning/api/v2/registrations/lab-7-3-0?include"));
+        assert_eq!((paths.len(), ending), (9, Ending::Completed));
+        assert!(learner.is_outside());
+        let (again, _) = session(&mut learner, "{}");
+        assert!(again[2].0.contains("lab-7-3-1"), "a new registration: {}", again[2].0);
+    }
+
+    #[test]
+    fn results_that_the_report_does_not_show_are_lost() {
+        let mut learner = Learner::new(0);
+
+        let (_, ending) = session(&mut learner, r#"{"registrationCompletion":"INCOMPLETE"}"#);
+
+        assert_eq!(ending, Ending::NotCompleted);
+    }
+
+    #[test]
+    fn a_failed_registration_ends_the_session_but_a_failed_post_does_not() {
+        let mut learner = Learner::new(0);
+        learner.step = LearnerStep::Register;
+        let refused = learner.take(&script(), EVERY, &answer(503, ""), 9);
+        learner.step = LearnerStep::Results;
+        let post = learner.take(&script(), EVERY, &answer(503, ""), 9);
+
+        assert_eq!((refused.ok, refused.next), (false, Next::Over(Ending::Broken)));
+        assert_eq!((post.ok, post.next), (false, Next::At(2 * EVERY)));
+    }
+
+    #[test]
+    fn a_redirected_launch_is_followed_a_few_times() {
+        let mut learner = Learner::new(0);
+        learner.step = LearnerStep::Launch;
+        let value = homeroom_load::engine::Header { name: "Location", value: b"/p/play/next" };
+        let headers = [value];
+        let redirect = Answer { headers: &headers, ..answer(302, "") };
+
+        let taken: Vec<bool> =
+            (0..3).map(|_| learner.take(&script(), EVERY, &redirect, 1).ok).collect();
+
+        assert_eq!(taken, [true; 3]);
+        assert_eq!(learner.launch, "/play/next");
+        assert!(!learner.take(&script(), EVERY, &redirect, 1).ok);
+    }
+
+    #[test]
+    fn a_learner_who_leaves_sends_final_results() {
+        let mut learner = Learner::new(0);
+        learner.step = LearnerStep::Results;
+        learner.leave();
+
+        let step = learner.fill(&script(), &mut Request::default());
+
+        assert_eq!(step, LearnerStep::Final.number());
+    }
+}
