@@ -10,7 +10,7 @@ use homeroom_load::engine::{Answer, Reaction, Request, Source, StepFacts};
 use super::beside::{Beside, BesideCall, BesideKind};
 use super::learner::{Learner, Next};
 use super::plan::LearnersPlan;
-use super::progress::Progress;
+use super::progress::{Ending, Progress};
 use super::script::{LearnerStep, Script, steps};
 
 /// What a test consists of, the same for all threads.
@@ -157,9 +157,13 @@ impl Source for LearnerSource {
             Next::At(at) => at,
             Next::Over(ending) => {
                 test.progress.end(ending);
-                // The next session begins after a pause, so that a server that refuses everything
-                // does not get more and more.
-                now.saturating_add(every)
+                match ending {
+                    // Another learner takes the place.
+                    Ending::Completed | Ending::NotCompleted => now,
+                    // After a pause, so that a server that refuses everything does not get more and
+                    // more.
+                    Ending::Broken => now.saturating_add(every),
+                }
             }
         };
         self.due.push(Reverse((again, serving.who)));
@@ -232,9 +236,9 @@ mod tests {
         let sent = run(&mut sources, 79 * SECOND);
 
         let of = |step: LearnerStep| sent[step.number()];
-        // A session takes 60 s and a pause of 20 s: nobody has begun a second one after 79 s.
-        assert_eq!((of(LearnerStep::Launch), of(LearnerStep::Results)), (40, 118));
-        assert_eq!((progress.sessions().begun, progress.sessions().completed), (40, 38));
+        // A session takes 60 s: after 79 s, 38 learners have begun a second one.
+        assert_eq!((of(LearnerStep::Launch), of(LearnerStep::Results)), (78, 118));
+        assert_eq!((progress.sessions().begun, progress.sessions().completed), (78, 38));
         run(&mut sources, 120 * SECOND);
         assert_eq!(progress.sessions().begun, 80);
     }
