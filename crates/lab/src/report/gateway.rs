@@ -184,10 +184,9 @@ impl GatewayReport<'_> {
             },
             |m| {
                 shell::section(m, "charts", "By the number of users", |m| self.charts(m));
-                for table in self.tables() {
-                    let id = format!("{}-section", table.id);
-                    shell::section(m, &id, &table.caption.clone(), |m| table.html(m));
-                }
+                shell::section(m, "tables", "In the published form", |m| {
+                    self.tables().iter().for_each(|table| table.html(m));
+                });
                 shell::section(m, "facts", "How it was made", |m| self.facts(m));
             },
         )

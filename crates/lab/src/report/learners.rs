@@ -155,10 +155,9 @@ impl LearnersReport<'_> {
             },
             |m| {
                 shell::section(m, "time", "Over time", |m| self.charts(m));
-                for table in self.tables() {
-                    let id = format!("{}-section", table.id);
-                    shell::section(m, &id, &table.caption.clone(), |m| table.html(m));
-                }
+                shell::section(m, "tables", "In the published form", |m| {
+                    self.tables().iter().for_each(|table| table.html(m));
+                });
                 shell::section(m, "server", "Server", |m| server::write(m, run));
                 shell::section(m, "facts", "How it was made", |m| self.facts(m));
             },

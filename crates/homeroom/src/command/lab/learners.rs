@@ -31,7 +31,7 @@ use content::ContentRun;
 use first::Prepared;
 
 /// A time-out that no request reaches: the published test has none.
-const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3_600);
+const NO_TIMEOUT: Duration = Duration::from_hours(365 * 24);
 /// How long the last answers are awaited.
 const DRAIN: Duration = Duration::from_secs(10);
 
