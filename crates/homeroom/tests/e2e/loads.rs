@@ -181,12 +181,24 @@ fn a_killed_load_is_continued_and_its_results_are_those_of_one_load() {
 fn the_lab_loads_interchanges_by_the_published_method_and_reports_each() {
     let place = Place::new();
 
-    let told =
-        place.done(&["lab", "bulk", "--students", "20", "--json", "b.json", "--html", "b.html"]);
+    let told = place.done(&[
+        "lab",
+        "bulk",
+        "--students",
+        "20",
+        "--modes",
+        "trusted,direct,service",
+        "--json",
+        "b.json",
+        "--html",
+        "b.html",
+    ]);
 
     let read = |name: &str| std::fs::read_to_string(place.path(name)).unwrap();
     let result: Value = serde_json::from_str(&read("b.json")).unwrap();
-    let [trusted, direct] = &result["modes"].as_array().unwrap()[..] else { panic!("{result}") };
+    let [trusted, direct, service] = &result["modes"].as_array().unwrap()[..] else {
+        panic!("{result}")
+    };
     let rows = trusted["interchanges"].as_array().unwrap();
     assert_eq!(rows.len(), 25, "{result}");
     let sum: u64 = rows.iter().map(|row| row["records"].as_u64().unwrap()).sum();
@@ -201,6 +213,9 @@ fn the_lab_loads_interchanges_by_the_published_method_and_reports_each() {
         );
         assert_eq!(row["rejected"], 0, "{row}");
     }
+    assert_eq!(service["total"]["rejected"], 0, "{service}");
+    assert_eq!(service["total"]["records"], trusted["total"]["records"], "{service}");
+    assert_eq!(service["interchanges"].as_array().unwrap().len(), 25, "{service}");
     assert_ne!(trusted["fastest"], trusted["slowest"]);
     let page = read("b.html");
     assert_eq!(page.matches("<svg").count(), 3);

@@ -8,6 +8,7 @@ mod measure;
 mod order;
 mod page;
 mod result;
+mod served;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ use homeroom_model::Model;
 use self::measure::{Records, load};
 use self::order::{Group, groups};
 use self::result::{BulkResult, ModeResult, Row, now};
+use self::served::Served;
 use super::output::FiguresArgs;
 use crate::command::terminal::{ProgressLine, grouped};
 use crate::config::StandardConfig;
@@ -31,12 +33,13 @@ use crate::standard::Standard;
 #[command(
     after_help = "The published method: all records are counted, an interchange is loaded, and all records are counted
 again; a record is a document or an item of a collection. The mode `direct` loads everything at once only,
-because it needs an empty store.
+because it needs an empty store. In the mode `service`, files are uploaded to a server on this machine, and
+the server is sampled; --cores does not limit it.
 
 Examples:
   homeroom lab bulk --students 2000 --html bulk.html
   homeroom lab bulk interchanges/ --json bulk.json --html bulk.html
-  homeroom lab bulk interchanges/ --modes trusted,direct --cores 1"
+  homeroom lab bulk interchanges/ --modes trusted,direct,service"
 )]
 pub struct BulkArgs {
     /// A folder of interchanges, `Student.xml` or `Student-001.xml`, or of JSON lines; without it, a
@@ -47,7 +50,7 @@ pub struct BulkArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     students: usize,
     /// Modes that are measured side by side
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["trusted", "direct"])]
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["trusted", "service"])]
     modes: Vec<Mode>,
     /// Number of processor cores that a load may use; all without it
     #[arg(long, value_name = "N")]
@@ -66,6 +69,8 @@ enum Mode {
     Trusted,
     /// `homeroom load --direct`
     Direct,
+    /// `homeroom upload` to a server, with a key that may do everything
+    Service,
 }
 
 impl Mode {
@@ -73,12 +78,13 @@ impl Mode {
         match self {
             Self::Trusted => "trusted",
             Self::Direct => "direct",
+            Self::Service => "service",
         }
     }
 
     fn arguments(self) -> &'static [&'static str] {
         match self {
-            Self::Trusted => &[],
+            Self::Trusted | Self::Service => &[],
             Self::Direct => &["--direct"],
         }
     }
@@ -88,17 +94,19 @@ impl Mode {
 pub fn run(args: BulkArgs) -> Result<Exit, Failure> {
     args.figures.check()?;
     args.html.iter().try_for_each(|path| check(&PAGE, path))?;
-    let model = Standard::read(&StandardConfig::default())?.model;
+    let standard = Standard::read(&StandardConfig::default())?;
+    let model = &standard.model;
     let folder = Temporary::new()?;
     let files = match &args.path {
         Some(path) => path.clone(),
-        None => generate(&model, args.students, &folder.0.join("interchanges"))?,
+        None => generate(model, args.students, &folder.0.join("interchanges"))?,
     };
-    let groups = groups(&model, &files)?;
+    let groups = groups(model, &files)?;
     let mut line = ProgressLine::new();
     let mut measured = vec![];
     for mode in &args.modes {
-        measured.push(measure(&model, *mode, &files, &groups, &folder.0, args.cores, &mut line)?);
+        measured
+            .push(measure(&standard, *mode, &files, &groups, &folder.0, args.cores, &mut line)?);
     }
     line.end();
     let result = BulkResult::new(now(), args.cores, measured);
@@ -121,7 +129,7 @@ fn generate(model: &Model, students: usize, folder: &Path) -> Result<PathBuf, Fa
 
 /// Measures a mode: each interchange, then all of them at once.
 fn measure(
-    model: &Model,
+    standard: &Standard,
     mode: Mode,
     files: &Path,
     groups: &[Group],
@@ -130,24 +138,33 @@ fn measure(
     line: &mut ProgressLine,
 ) -> Result<ModeResult, Failure> {
     let mut rows = vec![];
-    if mode == Mode::Trusted {
+    let load_into = |data: &Path, files: &[PathBuf], served: &Option<Served>| match served {
+        None => load(files, data, mode.arguments(), cores),
+        Some(served) => served.upload(files, &data.with_extension("results.jsonl")),
+    };
+    let serve = |data: &Path| (mode == Mode::Service).then(|| Served::start(data)).transpose();
+    if mode != Mode::Direct {
         let data = folder.join("each");
+        let served = serve(&data)?;
         let mut before = Records::default();
         for (at, group) in groups.iter().enumerate() {
             line.show(|| {
                 format!("{}: {} ({} of {})", mode.name(), group.name, at + 1, groups.len())
             });
-            let measured = load(&group.files, &data, mode.arguments(), cores)?;
-            let after = Records::of(&data, model)?;
+            let measured = load_into(&data, &group.files, &served)?;
+            let after = Records::of(&data, standard)?;
             rows.push(Row::new(&group.name, group.is_descriptors, before, after, measured));
             before = after;
         }
+        drop(served);
         remove(&data)?;
     }
     line.show(|| format!("{}: all at once", mode.name()));
     let data = folder.join("all");
-    let measured = load(&[files.to_owned()], &data, mode.arguments(), cores)?;
-    let after = Records::of(&data, model)?;
+    let served = serve(&data)?;
+    let measured = load_into(&data, &[files.to_owned()], &served)?;
+    let after = Records::of(&data, standard)?;
+    drop(served);
     remove(&data)?;
     let total = Row::new("All at once", false, Records::default(), after, measured);
     line.show(|| format!("{}: {} documents", mode.name(), grouped(total.documents)));

@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use homeroom_document::json::Json;
-use homeroom_model::Model;
 use homeroom_store::{Snapshot, SnapshotOptions, Span, StoreUrl};
 use serde_json::Value;
 
 use crate::exit::Failure;
+use crate::standard::Standard;
 
 /// Pause between two looks at the process.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -37,6 +37,18 @@ pub(super) struct Measured {
     pub read_bytes: u64,
     /// Bytes written to disk.
     pub written_bytes: u64,
+}
+
+impl Measured {
+    /// Returns what was used after an earlier look at the same process.
+    fn since(mut self, before: &Self) -> Self {
+        for (name, seconds) in &mut self.cpu {
+            *seconds = (*seconds - before.cpu.get(name).copied().unwrap_or_default()).max(0.0);
+        }
+        self.read_bytes = self.read_bytes.saturating_sub(before.read_bytes);
+        self.written_bytes = self.written_bytes.saturating_sub(before.written_bytes);
+        self
+    }
 }
 
 /// How many documents and records there are.
@@ -71,17 +83,38 @@ pub(super) fn load(
         }
     };
     command.arg("load").args(files).arg("--data-dir").arg(data).args(["--json", "--results"]);
-    command.arg(&results).args(arguments).stdin(Stdio::null()).stderr(Stdio::piped());
+    command.arg(&results).args(arguments);
+    let measured = while_running(command, None, &results)?;
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(Measured { cores: cores.unwrap_or(all).min(all), ..measured })
+}
+
+/// Runs a command that prints the summary of a load. Samples the process `sampled`, or its own.
+///
+/// # Errors
+///
+/// Says how the command ended.
+pub(super) fn while_running(
+    mut command: Command,
+    sampled: Option<u32>,
+    results: &Path,
+) -> Result<Measured, Failure> {
+    let failed = |error: std::io::Error| Failure::because("starting a load", error);
+    let mut before = Seen::default();
+    if let Some(sampled) = sampled {
+        before.look(sampled);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let began = Instant::now();
-    let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let mut child = command.spawn().map_err(failed)?;
     let mut seen = Seen::default();
     while child.try_wait().map_err(failed)?.is_none() {
-        seen.look(child.id());
+        seen.look(sampled.unwrap_or(child.id()));
         std::thread::sleep(PAUSE);
     }
     let seconds = began.elapsed().as_secs_f64();
     let ended = child.wait_with_output().map_err(failed)?;
-    _ = std::fs::remove_file(&results);
+    _ = std::fs::remove_file(results);
     let told: Value = serde_json::from_slice(&ended.stdout).unwrap_or_default();
     let number = |member: &str| told["summary"][member].as_u64();
     let Some(rejected) = number("rejected") else {
@@ -89,22 +122,24 @@ pub(super) fn load(
         return Err(Failure::Failed(format!("a load ended with {}: {message}", ended.status)));
     };
     let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let cores = cores.unwrap_or(all).min(all);
-    Ok(Measured { seconds, cores, rejected, ..seen.measured() })
+    Ok(Measured { seconds, cores: all, rejected, ..seen.measured().since(&before.measured()) })
 }
 
 impl Records {
-    /// Counts the documents and records of a store.
+    /// Counts the documents and records of a store, without those that a new store has.
     ///
     /// # Errors
     ///
     /// Says why the store cannot be read.
-    pub(super) fn of(data: &Path, model: &Model) -> Result<Self, Failure> {
+    pub(super) fn of(data: &Path, standard: &Standard) -> Result<Self, Failure> {
         let reading = |error| Failure::because("counting the records", error);
         let options = SnapshotOptions { time_max: COUNT_TIME_MAX, ..SnapshotOptions::default() };
         let url = StoreUrl::Sqlite(data.join("homeroom.db"));
         let snapshot = Snapshot::open(&url, &options).map_err(reading)?;
-        let is_of_model = |name: &str| model.named(name).is_some();
+        let seeded = homeroom_document::seeded(&standard.model, standard.seed);
+        let is_of_model = |name: &str| {
+            standard.model.named(name).is_some_and(|resource| !seeded.contains(&resource.id))
+        };
         let mut counted = Self::default();
         for (name, kind) in snapshot.kinds().map_err(reading)? {
             if !is_of_model(&name) {
