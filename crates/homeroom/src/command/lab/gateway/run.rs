@@ -18,8 +18,9 @@ use homeroom_load::engine::{Engine, Options, Target};
 use homeroom_load::host::{self, Enforced, Readings, Sampler, Spawned, Watch, What};
 use homeroom_load::stage::{Arrivals, Stage};
 
+use super::args::{GatewayArgs, TIMEOUT};
 use super::pool::TokenPool;
-use super::{GatewayArgs, TIMEOUT, process, timing};
+
 use crate::command::lab::ready::engine_failure;
 use crate::command::lab::server;
 use crate::command::lab::session;
@@ -70,7 +71,7 @@ impl<'a> Bench<'a> {
                 TokenPool::from_endpoint(endpoint.0, endpoint.1, key, args.token_count)
             }
         };
-        let timing = timing(args);
+        let timing = args.timing();
         let (back_end, is_homeroom) = (None, None);
         Ok(Self { args, target, options, timing, pool, back_end, stop, is_homeroom })
     }
@@ -221,11 +222,8 @@ impl<'a> Bench<'a> {
     }
 
     fn watches(&self, spawned: Option<&Spawned>) -> Vec<Watch> {
-        let what = match (spawned, &self.args.process) {
-            (Some(spawned), _) => Some(What::Process(spawned.id())),
-            (None, Some(text)) => Some(process(text)),
-            (None, None) => None,
-        };
+        let what = spawned.map(|spawned| What::Process(spawned.id()));
+        let what = what.or_else(|| self.args.watched());
         what.into_iter().map(|what| Watch { name: GATEWAY.into(), what }).collect()
     }
 
