@@ -13,7 +13,7 @@ use crate::support::Place;
 
 /// What the server has been told.
 #[derive(Default)]
-struct Heard {
+struct Told {
     courses: BTreeSet<String>,
     /// By launch, which is the registration's id: the sequence numbers of its results.
     sequences: BTreeMap<String, Vec<u64>>,
@@ -26,32 +26,32 @@ struct Heard {
 /// A course server; `forgets` makes it lose the final results.
 struct Courses {
     url: String,
-    heard: Arc<Mutex<Heard>>,
+    told: Arc<Mutex<Told>>,
 }
 
 impl Courses {
     fn start(forgets: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let heard = Arc::new(Mutex::new(Heard::default()));
-        let (shared, origin) = (heard.clone(), url.clone());
+        let told = Arc::new(Mutex::new(Told::default()));
+        let (shared, origin) = (told.clone(), url.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (heard, origin) = (shared.clone(), origin.clone());
-                heard.lock().unwrap().connections += 1;
+                let (told, origin) = (shared.clone(), origin.clone());
+                told.lock().unwrap().connections += 1;
                 std::thread::spawn(
                     move || {
-                        while serve(&stream, &heard, &origin, forgets).is_some() {}
+                        while serve(&stream, &told, &origin, forgets).is_some() {}
                     },
                 );
             }
         });
-        Self { url, heard }
+        Self { url, told }
     }
 }
 
 /// Answers a request; returns `None` when no more requests come.
-fn serve(mut stream: &TcpStream, heard: &Mutex<Heard>, origin: &str, forgets: bool) -> Option<()> {
+fn serve(mut stream: &TcpStream, told: &Mutex<Told>, origin: &str, forgets: bool) -> Option<()> {
     let mut reader = BufReader::with_capacity(1, stream);
     let (mut head, mut length) = (String::new(), 0);
     while !head.ends_with("\r\n\r\n") {
@@ -64,19 +64,13 @@ fn serve(mut stream: &TcpStream, heard: &Mutex<Heard>, origin: &str, forgets: bo
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    let (status, answer) = answer(&head, &body, &mut heard.lock().unwrap(), origin, forgets);
+    let (status, answer) = answer(&head, &body, &mut told.lock().unwrap(), origin, forgets);
     let length = answer.len();
     write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n\r\n").ok()?;
     stream.write_all(&answer).ok()
 }
 
-fn answer(
-    head: &str,
-    body: &[u8],
-    heard: &mut Heard,
-    origin: &str,
-    forgets: bool,
-) -> (u16, Vec<u8>) {
+fn answer(head: &str, body: &[u8], told: &mut Told, origin: &str, forgets: bool) -> (u16, Vec<u8>) {
     let mut words = head.split(' ');
     let (method, url) = (words.next().unwrap(), words.next().unwrap());
     let path = url.split('?').next().unwrap();
@@ -97,27 +91,27 @@ fn answer(
             text(&json!({"status": "COMPLETE"}))
         }
         ("GET", ["learning", "api", "v2", "courses", id]) => {
-            (if heard.courses.contains(*id) { 200 } else { 404 }, vec![])
+            (if told.courses.contains(*id) { 200 } else { 404 }, vec![])
         }
         ("POST", ["learning", "api", "v2", "courses", "importJobs", "upload"]) => {
             assert!(body.windows(4).any(|four| four == b"PK\x05\x06"), "a zip file");
             let query = url.split("courseId=").nth(1).unwrap();
-            heard.courses.insert(query.split('&').next().unwrap().to_owned());
+            told.courses.insert(query.split('&').next().unwrap().to_owned());
             text(&json!({"result": "job-1"}))
         }
         ("POST", ["learning", "api", "v2", "registrations"]) => {
             let registration = read();
             assert!(registration["learner"]["id"].is_string(), "{registration}");
-            heard.registrations.insert(registration["registrationId"].as_str().unwrap().to_owned());
+            told.registrations.insert(registration["registrationId"].as_str().unwrap().to_owned());
             (204, vec![])
         }
         ("GET", ["learning", "api", "v2", "registrations"]) => text(&json!({"registrations": []})),
         ("POST", ["learning", "api", "v2", "registrations", id, "launchLink"]) => {
-            assert!(heard.registrations.contains(*id) && read()["expiry"].is_u64());
+            assert!(told.registrations.contains(*id) && read()["expiry"].is_u64());
             text(&json!({"launchLink": format!("{origin}/play/{id}")}))
         }
         ("GET", ["learning", "api", "v2", "registrations", id]) => {
-            let word = if heard.completed.contains(*id) { "COMPLETED" } else { "INCOMPLETE" };
+            let word = if told.completed.contains(*id) { "COMPLETED" } else { "INCOMPLETE" };
             text(&json!({"id": id, "registrationCompletion": word}))
         }
         ("GET", ["play", _]) => (200, b"<html>".to_vec()),
@@ -128,17 +122,17 @@ fn answer(
         ("GET", ["play", _, "content", "text.txt"]) => (200, vec![b'x'; 51_200]),
         ("GET", ["play", _, "content", "film.mp4"]) => {
             assert!(head.to_ascii_lowercase().contains("range: bytes="), "{head}");
-            heard.ranges += 1;
+            told.ranges += 1;
             (206, vec![b'x'; 65_536])
         }
         ("POST", ["play", id, "results"]) => {
             let results = read();
             let sequence = results["sequence"].as_u64().unwrap();
             assert!(results["cmi"].as_object().unwrap().values().all(Value::is_string));
-            heard.sequences.entry((*id).to_owned()).or_default().push(sequence);
+            told.sequences.entry((*id).to_owned()).or_default().push(sequence);
             let is_complete = results["cmi"]["cmi.core.lesson_status"] == "completed";
             if results["final"] == true && is_complete && !forgets {
-                heard.completed.insert((*id).to_owned());
+                told.completed.insert((*id).to_owned());
             }
             text(&json!({"sequence": sequence}))
         }
@@ -220,11 +214,11 @@ fn learners_take_a_course_and_the_published_table_is_written() {
     let csv = std::fs::read_to_string(place.path("now.csv")).unwrap();
     assert!(csv.starts_with("Level,Time,Users,p99 ms,Launches/min"), "{csv}");
     assert!(std::fs::read_to_string(place.path("now.html")).unwrap().contains("learners-p99"));
-    let heard = courses.heard.lock().unwrap();
-    assert!(heard.sequences.values().filter(|of| **of == [1, 2, 3, 4]).count() >= 20);
+    let told = courses.told.lock().unwrap();
+    assert!(told.sequences.values().filter(|of| **of == [1, 2, 3, 4]).count() >= 20);
     // Six for the learners, and some before them and for content.
-    assert!(heard.connections < 6 + 40, "{} connections", heard.connections);
-    assert!(heard.ranges > 0);
+    assert!(told.connections < 6 + 40, "{} connections", told.connections);
+    assert!(told.ranges > 0);
 }
 
 #[test]
@@ -289,6 +283,6 @@ fn compressed_sessions_stand_for_more_learners_and_a_hold_keeps_the_number_found
         (&learners["hold"]["learners"], &held["at_least"]),
         (&held["learners"], &json!(true))
     );
-    let most = courses.heard.lock().unwrap().sequences.len();
+    let most = courses.told.lock().unwrap().sequences.len();
     assert!(most > 10, "{most}");
 }
