@@ -1,0 +1,3 @@
+//! Published APIs.
+mod transform;
+pub use transform::{NotJson, Operation, OperationError, Transform, OPERATIONS_MAX};

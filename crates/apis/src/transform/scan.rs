@@ -1,0 +1,241 @@
+//! Finds where JSON values end, without reading what is in them.
+
+use memchr::memchr2;
+
+/// Deepest nesting that is read.
+const DEPTH_MAX: usize = 128;
+
+/// A text is not JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it is not JSON at byte {at}")]
+pub struct NotJson {
+    /// The first byte that JSON does not allow there.
+    pub at: usize,
+}
+
+/// A member of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Member {
+    /// Where its name begins, at the quote.
+    pub(super) name: usize,
+    /// Where its name ends, behind the quote.
+    pub(super) name_end: usize,
+    /// Where its value begins.
+    pub(super) value: usize,
+    /// Where its value ends.
+    pub(super) value_end: usize,
+}
+
+/// Checks that a text is one JSON value with white space around it, and returns where the value
+/// begins and ends.
+///
+/// # Errors
+///
+/// [`NotJson`].
+///
+/// Source: RFC 8259.
+pub(super) fn check(text: &[u8]) -> Result<(usize, usize), NotJson> {
+    if let Err(error) = std::str::from_utf8(text) {
+        return Err(NotJson { at: error.valid_up_to() });
+    }
+    let begin = blank(text, 0);
+    let end = value(text, begin, 0)?;
+    let rest = blank(text, end);
+    if rest == text.len() { Ok((begin, end)) } else { Err(NotJson { at: rest }) }
+}
+
+/// Returns the first place from `at` on that is not white space.
+pub(super) fn blank(text: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// Returns where the value that begins at `at` ends.
+pub(super) fn value(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJson> {
+    match text.get(at) {
+        Some(b'"') => string(text, at),
+        Some(b'{') => members(text, at, depth, |_| {}),
+        Some(b'[') => items(text, at, depth, |_, _| {}),
+        Some(b't') => word(text, at, b"true"),
+        Some(b'f') => word(text, at, b"false"),
+        Some(b'n') => word(text, at, b"null"),
+        Some(b'-' | b'0'..=b'9') => number(text, at),
+        _ => Err(NotJson { at }),
+    }
+}
+
+/// Calls `found` for each member of the object at `at`, and returns where it ends.
+pub(super) fn members(
+    text: &[u8],
+    at: usize,
+    depth: usize,
+    mut found: impl FnMut(Member),
+) -> Result<usize, NotJson> {
+    if depth >= DEPTH_MAX {
+        return Err(NotJson { at });
+    }
+    let mut next = blank(text, at + 1);
+    if text.get(next) == Some(&b'}') {
+        return Ok(next + 1);
+    }
+    loop {
+        let name_end = string(text, next)?;
+        let colon = blank(text, name_end);
+        expect(text, colon, b':')?;
+        let begin = blank(text, colon + 1);
+        let value_end = value(text, begin, depth + 1)?;
+        found(Member { name: next, name_end, value: begin, value_end });
+        let comma = blank(text, value_end);
+        match text.get(comma) {
+            Some(b',') => next = blank(text, comma + 1),
+            Some(b'}') => return Ok(comma + 1),
+            _ => return Err(NotJson { at: comma }),
+        }
+    }
+}
+
+/// Calls `found` with begin and end of each item of the array at `at`, and returns where it ends.
+pub(super) fn items(
+    text: &[u8],
+    at: usize,
+    depth: usize,
+    mut found: impl FnMut(usize, usize),
+) -> Result<usize, NotJson> {
+    if depth >= DEPTH_MAX {
+        return Err(NotJson { at });
+    }
+    let mut next = blank(text, at + 1);
+    if text.get(next) == Some(&b']') {
+        return Ok(next + 1);
+    }
+    loop {
+        let end = value(text, next, depth + 1)?;
+        found(next, end);
+        let comma = blank(text, end);
+        match text.get(comma) {
+            Some(b',') => next = blank(text, comma + 1),
+            Some(b']') => return Ok(comma + 1),
+            _ => return Err(NotJson { at: comma }),
+        }
+    }
+}
+
+/// Returns where the string whose quote is at `at` ends.
+fn string(text: &[u8], at: usize) -> Result<usize, NotJson> {
+    expect(text, at, b'"')?;
+    let mut from = at + 1;
+    loop {
+        let found = memchr2(b'"', b'\\', &text[from..]).ok_or(NotJson { at: text.len() })?;
+        let stop = from + found;
+        if let Some(control) = text[from..stop].iter().position(|byte| *byte < 0x20) {
+            return Err(NotJson { at: from + control });
+        }
+        if text[stop] == b'"' {
+            return Ok(stop + 1);
+        }
+        from = escape(text, stop)?;
+    }
+}
+
+/// Returns where the escape whose backslash is at `at` ends.
+fn escape(text: &[u8], at: usize) -> Result<usize, NotJson> {
+    match text.get(at + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(b'u') => match text.get(at + 2..at + 6) {
+            Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => Ok(at + 6),
+            _ => Err(NotJson { at: at + 2 }),
+        },
+        _ => Err(NotJson { at: at + 1 }),
+    }
+}
+
+fn word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, NotJson> {
+    if text[at..].starts_with(word) { Ok(at + word.len()) } else { Err(NotJson { at }) }
+}
+
+fn number(text: &[u8], at: usize) -> Result<usize, NotJson> {
+    let digits = |mut at: usize| {
+        let begin = at;
+        while text.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        if at == begin { Err(NotJson { at }) } else { Ok(at) }
+    };
+    let whole = if text[at] == b'-' { at + 1 } else { at };
+    let mut end = digits(whole)?;
+    if text[whole] == b'0' && end > whole + 1 {
+        return Err(NotJson { at: whole + 1 });
+    }
+    if text.get(end) == Some(&b'.') {
+        end = digits(end + 1)?;
+    }
+    if let Some(b'e' | b'E') = text.get(end) {
+        let sign = usize::from(matches!(text.get(end + 1), Some(b'+' | b'-')));
+        end = digits(end + 1 + sign)?;
+    }
+    Ok(end)
+}
+
+fn expect(text: &[u8], at: usize, byte: u8) -> Result<(), NotJson> {
+    if text.get(at) == Some(&byte) { Ok(()) } else { Err(NotJson { at }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_is_json_is_what_a_parser_takes() {
+        for text in [
+            "{}",
+            " [ ] ",
+            "\"a\\u00e9\\n\"",
+            "-0.5e+7",
+            "0",
+            "{\"a\":[1,2,{\"b\":null}],\"c\":true}",
+            "",
+            "{",
+            "[1,]",
+            "{\"a\":1,}",
+            "01",
+            "1.",
+            "-",
+            "nul",
+            "\"\u{1}\"",
+            "\"\\x\"",
+            "1 2",
+            "{a:1}",
+            "\"\\u12\"",
+            "[1 2]",
+            "\"open",
+        ] {
+            let parsed = serde_json::from_str::<serde_json::Value>(text).is_ok();
+            assert_eq!(check(text.as_bytes()).is_ok(), parsed, "{text:?}");
+        }
+        assert_eq!(check(b"{\"a\":\xff}"), Err(NotJson { at: 5 }));
+        assert_eq!(check(b" 12 "), Ok((1, 3)));
+    }
+
+    #[test]
+    fn nesting_is_limited() {
+        let deep = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+
+        assert!(check(deep(DEPTH_MAX).as_bytes()).is_ok());
+        assert!(check(deep(DEPTH_MAX + 1).as_bytes()).is_err());
+        assert!(check(&vec![b'['; 1_000_000]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken_or_refused_as_a_parser_does(text in "[\\[\\]{}:,\"\\\\a0-9.eE+ -]{0,24}") {
+            let parsed = serde_json::from_str::<serde_json::Value>(&text);
+            // A parser of numbers as floats refuses what no float can hold.
+            let is_number = parsed.as_ref().is_err_and(|e| e.to_string().contains("out of range"));
+            prop_assert_eq!(check(text.as_bytes()).is_ok(), parsed.is_ok() || is_number);
+        }
+    }
+}
