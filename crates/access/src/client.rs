@@ -21,14 +21,16 @@ pub enum Scope {
     Learning,
     /// The learning record store. No route asks for this scope yet.
     Xapi,
+    /// Published APIs, of which a subscription says which.
+    Apis,
 }
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Self; 4] = [Self::Data, Self::Admin, Self::Learning, Self::Xapi];
+    pub const ALL: [Self; 5] = [Self::Data, Self::Admin, Self::Learning, Self::Xapi, Self::Apis];
 
     /// The scopes that routes of this server ask for; help and hints name only these.
-    pub const SERVED: [Self; 2] = [Self::Data, Self::Admin];
+    pub const SERVED: [Self; 3] = [Self::Data, Self::Admin, Self::Apis];
 
     /// Returns the name used in commands and routes.
     pub fn name(self) -> &'static str {
@@ -37,6 +39,7 @@ impl Scope {
             Self::Admin => "admin",
             Self::Learning => "learning",
             Self::Xapi => "xapi",
+            Self::Apis => "apis",
         }
     }
 

@@ -1,3 +1,48 @@
-//! Published APIs.
+//! Published APIs: what a file defines is served below `/apis/{context}/{version}`, for keys that have
+//! subscribed to it, within limits, with changes of headers and bodies, by upstreams or by a part of this
+//! server.
+//!
+//! A [`Definition`] is checked as a whole and stored as one row; every node serves the newest. An API is
+//! compiled when it is published, so that a call only looks up.
+//!
+//! ```
+//! use homeroom_apis::{Published, check};
+//!
+//! let published: Published = serde_json::from_str(
+//!     r#"{"definition": {"apis": [{"name": "echo", "context": "echo", "version": "v1"}]},
+//!         "documents": {}}"#,
+//! )?;
+//!
+//! assert_eq!(check(&published)[0].path, "apis[0].upstream");
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+mod apis;
+mod check;
+mod definition;
+mod diff;
+mod headers;
+mod limit;
+mod live_api;
+mod operations;
+mod quota;
+mod read;
+mod secret;
+mod sql;
+mod subscription;
 mod transform;
-pub use transform::{NotJson, Operation, OperationError, Transform, OPERATIONS_MAX};
+mod units;
+mod upgrade;
+mod upstream;
+
+pub use apis::{Apis, ApisError, ApisRequest};
+pub use check::{APIS_MAX, Finding, check};
+pub use definition::{
+    Api, ApiLimits, Balance, Definition, Headers, Health, Plan, Published, Security, Transforms,
+};
+pub use diff::{Difference, differences};
+pub use quota::{Per, Quota};
+pub use read::{read, write};
+pub use subscription::Subscription;
+pub use transform::{NotJson, OPERATIONS_MAX, Operation, OperationError, Transform};
+pub use units::{Size, Time};

@@ -77,7 +77,10 @@ struct Compiled {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Change {
     /// The new name, as JSON writes it.
-    Rename { name: String, written: Vec<u8> },
+    Rename {
+        name: String,
+        written: Vec<u8>,
+    },
     /// The value, as JSON writes it.
     Add(Vec<u8>),
     Drop,

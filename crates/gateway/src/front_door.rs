@@ -28,7 +28,7 @@ use crate::callers::{Callers, network};
 use crate::correlation::{correlation_id, finish, request_id};
 use crate::forwarded::{base_url, client_address, host};
 use crate::limits::Limits;
-use crate::live::LiveRoutes;
+use crate::live::{LIVE_BASE, LiveRoutes};
 use crate::metrics::Metrics;
 use crate::rate::{Rate, RateLimit};
 use crate::recognition::{STRANGERS_BODY_TIME_MAX, is_in_body, recognize, recognize_in_body};
@@ -355,6 +355,7 @@ impl FrontDoor {
         let base_url = base_url(&head.headers, &head.uri, trusted, caller.way.is_secure);
         let host = host(&head.headers, &head.uri);
         let upgrade = head.extensions.remove::<OnUpgrade>();
+        let from = if trusted { client_address(&head.headers) } else { None }.or(caller.from());
         let call = Call {
             path: head.uri.path().to_owned(),
             query: head.uri.query().unwrap_or("").to_owned(),
@@ -369,6 +370,7 @@ impl FrontDoor {
             correlation_id: correlation_id.to_owned(),
             base_url,
             host,
+            from,
             now,
             body,
             body_limits: route.body,
@@ -395,6 +397,9 @@ impl FrontDoor {
 fn work_of(route: &Route<ApiClient>, method: &Method) -> Option<Capacity> {
     match (route.guard, method) {
         (Guard::Public | Guard::Secret, _) => None,
+        // A published API waits for its upstream and not for the store; a part that it publishes takes
+        // the place itself.
+        _ if route.template.starts_with(LIVE_BASE) => None,
         (_, &(Method::GET | Method::HEAD)) if route.template.ends_with("/{id}") => None,
         (_, &(Method::GET | Method::HEAD)) => Some(Capacity::Lists),
         _ => Some(Capacity::Writes),

@@ -31,7 +31,7 @@ pub struct Rate {
 
 /// A limit on the requests of each client.
 #[derive(Debug)]
-pub(crate) struct RateLimit {
+pub struct RateLimit {
     /// Microseconds that one request takes from the client's time.
     each: i64,
     /// Microseconds by which a client may be ahead of its time.
@@ -50,7 +50,7 @@ struct Shard {
 
 impl RateLimit {
     /// Creates the limit, with every burst whole.
-    pub(crate) fn new(rate: Rate) -> Self {
+    pub fn new(rate: Rate) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "a rate above 1 MHz is no limit")]
         let each = ((1e6 / rate.per_second) as i64).max(1);
         Self {
@@ -67,7 +67,7 @@ impl RateLimit {
     /// # Errors
     ///
     /// 429 with `Retry-After`; such a request does not count.
-    pub(crate) fn admit(&self, client: &str, now: Timestamp) -> Result<(), Problem> {
+    pub fn admit(&self, client: &str, now: Timestamp) -> Result<(), Problem> {
         let shard = usize::try_from(self.spread.hash_one(client) % SHARDS as u64).unwrap_or(0);
         let mut shard = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
         let whole_at = shard.whole_at.get(client).copied().unwrap_or(i64::MIN).max(now.0);
@@ -88,6 +88,15 @@ impl RateLimit {
             }
         }
         Ok(())
+    }
+
+    /// Takes back the last request of a client, because it was refused otherwise.
+    pub fn give_back(&self, client: &str) {
+        let shard = usize::try_from(self.spread.hash_one(client) % SHARDS as u64).unwrap_or(0);
+        let mut shard = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(whole_at) = shard.whole_at.get_mut(client) {
+            *whole_at -= self.each;
+        }
     }
 
     /// Returns how many requests were refused.
@@ -125,6 +134,17 @@ mod tests {
         assert_eq!(in_ten_seconds, 100, "the rate");
         assert_eq!(admitted(&limit, "b", START, 100), 5, "another client has its own");
         assert_eq!(limit.refused(), 95 + 3_000 - 100 + 95);
+    }
+
+    #[test]
+    fn a_request_that_is_given_back_does_not_count() {
+        let limit = RateLimit::new(Rate { per_second: 1.0, burst: 2 });
+
+        assert_eq!(admitted(&limit, "a", START, 5), 2);
+        limit.give_back("a");
+        limit.give_back("nobody");
+
+        assert_eq!(admitted(&limit, "a", START, 5), 1);
     }
 
     #[test]

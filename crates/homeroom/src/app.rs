@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::{Access, AccessConfig, ApiClient};
+use homeroom_apis::Apis;
 use homeroom_blobs::Blobs;
 use homeroom_bulk_api::BulkService;
 use homeroom_data::DataApi;
@@ -38,6 +39,8 @@ pub struct App {
     pub data: DataApi,
     /// Clients, tokens and claim sets.
     pub access: Arc<Access>,
+    /// Published APIs.
+    pub apis: Arc<Apis>,
     /// Work that is done later.
     pub jobs: Jobs,
     /// Large bytes.
@@ -127,6 +130,7 @@ impl App {
             seeded = counts.collect::<Vec<_>>().join(", ");
             tracing::info!(holds = seeded, "made a new store");
         }
+        let apis = Arc::new(Apis::new(store.clone()));
         let jobs = Jobs::new(store.clone(), JobLimits::default());
         let blobs = Blobs::new(config.blob_place(), store.clone(), config.blob_limits());
         let access = Access::open(store, Arc::clone(&standard.model), AccessConfig::default(), now)
@@ -144,6 +148,7 @@ impl App {
         Ok(Self {
             data,
             access,
+            apis,
             jobs,
             load_metrics: Arc::default(),
             blobs,

@@ -6,6 +6,7 @@ pub mod config;
 pub mod counts;
 pub mod demo;
 pub mod export;
+pub mod gateway;
 pub mod generate;
 pub mod jobs;
 pub mod keys;

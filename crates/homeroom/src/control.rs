@@ -83,6 +83,25 @@ pub fn perform(
         Request::Manage(manage) => runtime
             .block_on(homeroom_data::manage(&app.data, &app.access, manage, Timestamp::now()))
             .map_err(|error| failed(&error)),
+        Request::CreateSubscriber { create, subscription } => {
+            let now = Timestamp::now();
+            let made = homeroom_data::manage(&app.data, &app.access, create, now);
+            let mut made = runtime.block_on(made).map_err(|error| failed(&error))?;
+            let key = made["key"].as_str().unwrap_or_default();
+            runtime
+                .block_on(app.apis.subscribe(key, &subscription))
+                .map_err(|error| failed(&error))?;
+            if let (Some(made), Ok(Value::Object(subscription))) =
+                (made.as_object_mut(), serde_json::to_value(&subscription))
+            {
+                let named = |name: String| if name == "scopes" { "apiScopes".into() } else { name };
+                made.extend(subscription.into_iter().map(|(name, value)| (named(name), value)));
+            }
+            Ok(made)
+        }
+        Request::Apis(asked) => {
+            runtime.block_on(app.apis.manage(asked)).map_err(|error| failed(&error))
+        }
         Request::Jobs(asked) => runtime
             .block_on(app.jobs.manage(asked, ChangedAt::now()))
             .map_err(|error| failed(&error)),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::Access;
+use homeroom_apis::{Apis, ApisError};
 use homeroom_blobs::{Blobs, Swept};
 use homeroom_bulk_api::BulkService;
 use homeroom_data::metadata::Credentials;
@@ -190,6 +191,12 @@ impl Server {
         let admin_times = Times { drain: ADMIN_DRAIN, ..times };
         let is_shared = self.control.is_none();
         let following = tokio::spawn(follow(Arc::clone(&self.app.access), is_shared));
+        let mut publishing = None;
+        if self.config.server.serves(Part::Gateway) {
+            let apis = Arc::clone(&self.app.apis);
+            let begun = apis.serve_at(&self.door).await;
+            publishing = Some(tokio::spawn(publish(apis, begun, is_shared)));
+        }
         let control = self.control.map(|control| control.serve(self.app.clone()));
         let sweeping = tokio::spawn(sweep(self.app.blobs.clone()));
         let sweeping_bulk = tokio::spawn(sweep_bulk(self.app.bulk.clone()));
@@ -213,6 +220,9 @@ impl Server {
         _ = drained.send(true);
         _ = admin.await;
         following.abort();
+        if let Some(publishing) = publishing {
+            publishing.abort();
+        }
         sweeping.abort();
         sweeping_bulk.abort();
         let store = self.app.data.store.clone();
@@ -254,6 +264,22 @@ async fn sweep_bulk(bulk: BulkService) {
 /// Returns the kinds of jobs that this process does.
 fn kinds(config: &Config, bulk: &BulkService) -> Vec<Kind> {
     if config.server.serves(Part::Bulk) { vec![homeroom_bulk_api::kind(bulk)] } else { vec![] }
+}
+
+/// Follows changes of what is published that other nodes make, if there can be other nodes; `done` is
+/// how the first reading ended.
+async fn publish(apis: Arc<Apis>, mut done: Result<(), ApisError>, is_shared: bool) {
+    let mut is_behind = false;
+    loop {
+        if let Err(error) = &done
+            && !is_behind
+        {
+            tracing::warn!(%error, "what is published cannot be read");
+        }
+        is_behind = done.is_err();
+        tokio::time::sleep(FOLLOW).await;
+        done = if is_shared || is_behind { apis.follow().await } else { Ok(()) };
+    }
 }
 
 /// Follows changes of keys and claim sets that other nodes make, if there can be other nodes, and

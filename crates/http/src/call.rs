@@ -1,6 +1,7 @@
 //! A request on its way to the part that answers it.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -64,6 +65,9 @@ pub struct Call<C> {
     /// Host and port that the request itself names, regardless of proxies; empty where it names
     /// none, or more than one.
     pub host: String,
+    /// The caller's address: that of its connection, or as a trusted proxy gives it; [`None`] for a
+    /// request over no connection.
+    pub from: Option<IpAddr>,
     /// When the request arrived.
     pub now: Timestamp,
     /// The body, not yet read.

@@ -87,7 +87,9 @@ kinds! {
     Internal, 500, "system", "System Error", "The server failed; its log has details under this correlation id.";
     SecurityConfiguration, 500, "system:configuration:security", "Security Configuration Error", "No authorization strategy is configured for this request.";
     NotImplemented, 501, "not-implemented", "Not Implemented", "This part of the API is not implemented.";
+    BadGateway, 502, "bad-gateway", "Bad Gateway", "The server behind this API did not answer as HTTP requires.";
     ServiceUnavailable, 503, "service-unavailable", "Service Unavailable", "The server is overloaded; try again after the time in Retry-After.";
+    GatewayTimeout, 504, "gateway-timeout", "Gateway Timeout", "The server behind this API did not answer in time.";
 }
 
 /// A problem on its way to the caller. It is one pointer wide, so that results stay small.

@@ -79,6 +79,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0014_bulk_operations.sql"),
         postgres: include_str!("../migrations/0014_bulk_operations.sql"),
     },
+    Migration {
+        version: 16,
+        name: "published",
+        sqlite: include_str!("../migrations/0016_published.sql"),
+        postgres: include_str!("../migrations/0016_published.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

@@ -20,6 +20,7 @@ pub fn call<C>(method: Method, path: impl Into<String>, now: Timestamp) -> Call<
         correlation_id: "0".repeat(32),
         base_url: "http://127.0.0.1:8080".into(),
         host: "127.0.0.1:8080".into(),
+        from: None,
         now,
         body: RequestBody::Bytes(Bytes::new()),
         body_limits: BodyLimits::NONE,

@@ -57,6 +57,16 @@ const KNOWS: &[(&str, &[&str])] = &[
             "homeroom-blobs",
         ],
     ),
+    (
+        "homeroom-apis",
+        &[
+            "homeroom-gateway",
+            "homeroom-access",
+            "homeroom-client",
+            "homeroom-http",
+            "homeroom-store",
+        ],
+    ),
     ("homeroom-export", &["homeroom-document", "homeroom-store", "homeroom-model"]),
 ];
 

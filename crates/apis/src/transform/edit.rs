@@ -180,5 +180,9 @@ fn member(name: &str, value: &[u8]) -> Vec<u8> {
 /// Reads an index; [`None`] for what RFC 6901 §4 does not call one.
 fn index_of(name: &str) -> Option<usize> {
     let is_index = name == "0" || !name.starts_with('0');
-    if is_index && name.bytes().all(|byte| byte.is_ascii_digit()) { name.parse().ok() } else { None }
+    if is_index && name.bytes().all(|byte| byte.is_ascii_digit()) {
+        name.parse().ok()
+    } else {
+        None
+    }
 }

@@ -79,10 +79,8 @@ fn what_is_added_replaces_what_is_there() {
 
 #[test]
 fn a_name_that_is_taken_is_given_to_the_renamed_member() {
-    let renamed = changed(
-        json!([{"op": "rename", "path": "/a", "to": "b"}]),
-        r#"{"b":0,"a":1,"c":2,"b":3}"#,
-    );
+    let renamed =
+        changed(json!([{"op": "rename", "path": "/a", "to": "b"}]), r#"{"b":0,"a":1,"c":2,"b":3}"#);
 
     assert_eq!(renamed, r#"{"b":1,"c":2}"#);
 }
@@ -181,7 +179,11 @@ fn on_tree(operation: &Operation, tree: &mut Value) {
                 {
                     let renamed = std::mem::take(members).into_iter().filter(|(n, _)| n != to);
                     *members = renamed
-                        .map(|(name, value)| if name == *last { (to.clone(), value) } else { (name, value) })
+                        .map(
+                            |(name, value)| {
+                                if name == *last { (to.clone(), value) } else { (name, value) }
+                            },
+                        )
                         .collect();
                     members.insert(to.clone(), value);
                 }

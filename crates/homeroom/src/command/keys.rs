@@ -4,12 +4,13 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use homeroom_access::{Explain, Manage};
+use homeroom_access::{Explain, Manage, Scope};
+use homeroom_apis::Subscription;
 use homeroom_gateway::fingerprint_of;
 use homeroom_http::Fingerprint;
 use serde_json::Value;
 
-use crate::config::ConfigArgs;
+use crate::config::{Config, ConfigArgs};
 use crate::control;
 use crate::control::Request;
 use crate::exit::{self, Exit, Failure};
@@ -29,7 +30,8 @@ enum KeysCommand {
     #[command(after_help = "Examples:
   homeroom keys create --claim-set FullAccess --name trial
   homeroom keys create --claim-set SISVendor --education-organizations 255901,255902 --json
-  homeroom keys create --claim-set AssessmentVendor --namespace-prefixes uri://acme.org")]
+  homeroom keys create --claim-set AssessmentVendor --namespace-prefixes uri://acme.org
+  homeroom keys create --apis payments --plan gold --api-scopes items.read")]
     Create {
         /// Claim set, which says what the key may do
         #[arg(long, value_name = "NAME")]
@@ -49,9 +51,18 @@ enum KeysCommand {
         /// Ownership token that the key's new documents get
         #[arg(long, value_name = "TOKEN")]
         creator_token: Option<i64>,
-        /// Scopes: data, admin [default: data]
+        /// Scopes: data, admin, apis [default: data; apis with --apis]
         #[arg(long, value_delimiter = ',')]
         scope: Vec<String>,
+        /// Published APIs that the key may call, by name; * for all
+        #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+        apis: Vec<String>,
+        /// Plan that limits its calls [default: that of each API]
+        #[arg(long, requires = "apis")]
+        plan: Option<String>,
+        /// Scopes that the key has for operations of these APIs
+        #[arg(long, value_delimiter = ',', value_name = "SCOPES", requires = "apis")]
+        api_scopes: Vec<String>,
         /// Prints JSON
         #[arg(long)]
         json: bool,
@@ -146,9 +157,18 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
             namespace_prefixes,
             ownership_tokens,
             creator_token,
-            scope,
+            mut scope,
+            apis,
+            plan,
+            api_scopes,
             json,
         } => {
+            if !apis.is_empty() {
+                if scope.is_empty() && claim_set.is_some() {
+                    scope.push(Scope::Data.name().into());
+                }
+                scope.push(Scope::Apis.name().into());
+            }
             let manage = Manage::CreateKey {
                 claim_set,
                 name,
@@ -158,6 +178,11 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
                 ownership_tokens,
                 creator_token,
             };
+            if !apis.is_empty() {
+                let subscription = Subscription { plan, apis, scopes: api_scopes };
+                let asked = Request::CreateSubscriber { create: manage, subscription };
+                return answer(&config, asked, json);
+            }
             (manage, json)
         }
         KeysCommand::List { json } => (Manage::ListKeys {}, json),
@@ -179,7 +204,11 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
             (Manage::Explain(Explain { key, method, resource }), json)
         }
     };
-    let answer = control::request(&config, Request::Manage(manage), &mut |_| {})?;
+    answer(&config, Request::Manage(manage), json)
+}
+
+fn answer(config: &Config, asked: Request, json: bool) -> Result<Exit, Failure> {
+    let answer = control::request(config, asked, &mut |_| {})?;
     if json {
         super::print_json(&answer);
     } else {

@@ -84,6 +84,8 @@ pub enum Part {
     Bulk,
     /// The Admin API.
     Admin,
+    /// Published APIs.
+    Gateway,
 }
 
 impl ServerConfig {

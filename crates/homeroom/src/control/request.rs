@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use homeroom_access::Manage;
+use homeroom_apis::{ApisRequest, Subscription};
 use homeroom_bulk::LoadOptions;
 use homeroom_jobs::JobsRequest;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,8 @@ impl Request {
                 manage,
                 Manage::CreateKey { .. } | Manage::PutClaimSet { .. } | Manage::PutStrategy { .. }
             ),
-            Self::Jobs(_) | Self::Backup { .. } | Self::Views { .. } => false,
+            Self::CreateSubscriber { .. } | Self::Apis(ApisRequest::Apply(_)) => true,
+            Self::Apis(_) | Self::Jobs(_) | Self::Backup { .. } | Self::Views { .. } => false,
         }
     }
 }
@@ -28,6 +30,15 @@ impl Request {
 pub enum Request {
     /// Manages keys and claim sets.
     Manage(Manage),
+    /// Creates a key for published APIs.
+    CreateSubscriber {
+        /// The request for the key.
+        create: Manage,
+        /// What it may call.
+        subscription: Subscription,
+    },
+    /// Shows and changes published APIs.
+    Apis(ApisRequest),
     /// Shows and changes jobs.
     Jobs(JobsRequest),
     /// Copies the store.

@@ -99,6 +99,7 @@ const MAKING_NO_STORE: &[&[&str]] = &[
     &["claim-sets", "list"],
     &["strategies", "list"],
     &["jobs", "list"],
+    &["gateway", "export"],
     &["load", "students.jsonl", "--dry-run"],
     &["load", "students.jsonl", "--delete"],
     &["views", "apply"],

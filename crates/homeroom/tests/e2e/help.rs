@@ -142,6 +142,7 @@ fn the_json_option_prints_only_json() {
             &["claim-sets", "list", "--json"],
             &["claim-sets", "show", "SISVendor", "--json"],
             &["strategies", "list", "--json"],
+            &["gateway", "export", "--json"],
             &["config", "show", "--json"],
             &["doctor", "--json"],
         ] {

@@ -100,6 +100,10 @@ const MANAGING: &[&[&str]] = &[
     &["strategies", "put", "StudentWithAda", "--file", "view.json"],
     &["strategies", "remove", "StudentWithAda"],
     &["load", "students.jsonl"],
+    &["keys", "create", "--apis", "echo"],
+    &["gateway", "apply", "apis.toml"],
+    &["gateway", "diff", "apis.toml"],
+    &["gateway", "export"],
     &["jobs", "list"],
     &["jobs", "show", JOB],
     &["jobs", "retry", JOB],
@@ -133,6 +137,7 @@ const OTHERS: &[&str] = &[
     "lab compare",
     "lab gate",
     "lab echo",
+    "gateway lint",
 ];
 
 #[test]
@@ -150,6 +155,7 @@ fn a_server_of_another_store_refuses_every_management_command() {
     let view = json!({"where": {"member": "firstName", "in": ["Ada"]}});
     place.write("view.json", view.to_string());
     place.write("students.jsonl", student("1", "Ada").to_string());
+    place.write("apis.toml", "");
     let server = serve(&place, "theirs.db");
     let sockets = std::fs::read_dir(place.data()).unwrap().map(|entry| entry.unwrap().path());
     let socket = sockets.into_iter().find(|path| path.extension().is_some_and(|e| e == "sock"));

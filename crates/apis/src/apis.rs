@@ -1,0 +1,337 @@
+//! All published APIs: what the store says of them, and what is served.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+
+use arc_swap::ArcSwap;
+use homeroom_access::ApiClient;
+use homeroom_gateway::{FrontDoor, LiveRoutes};
+use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, Store, StoreError, Value, Write};
+use serde::{Deserialize, Serialize};
+
+use crate::check::{Finding, check};
+use crate::definition::{Api, Published};
+use crate::diff::{Difference, differences};
+use crate::limit::PlanLimit;
+use crate::live_api::{LiveApi, Local, Shared};
+use crate::sql;
+use crate::subscription::Subscription;
+
+/// Most bytes of a definition with its documents.
+const DEFINITION_BYTES_MAX: usize = 64 << 20;
+
+/// A request of a command.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApisRequest {
+    /// Publishes exactly this.
+    Apply(Box<Published>),
+    /// Shows what would change.
+    Diff(Box<Published>),
+    /// Shows what is published.
+    Export {},
+    /// Says what a key may call.
+    Subscribe {
+        /// The key.
+        key: String,
+        /// What it may call.
+        subscription: Subscription,
+    },
+}
+
+/// Why a request of a command is not done.
+#[derive(Debug, thiserror::Error)]
+pub enum ApisError {
+    /// The definition cannot be published.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Invalid(Vec<Finding>),
+    /// The definition is too large.
+    #[error("the definition has more than {DEFINITION_BYTES_MAX} bytes with its documents")]
+    TooLarge,
+    /// A subscription makes no sense.
+    #[error("{0}")]
+    Subscription(String),
+    /// Another process has changed what is published in the same moment.
+    #[error("another process has changed what is published at the same moment; try again")]
+    Meanwhile,
+    /// The store's own.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What the store has cannot be read.
+    #[error("what is published cannot be read from the store: {0}")]
+    Damaged(String),
+}
+
+/// All published APIs.
+pub struct Apis {
+    store: Store,
+    shared: Arc<Shared>,
+    door: OnceLock<Weak<FrontDoor>>,
+    served: RwLock<Served>,
+    /// Held while what is served is brought up to date.
+    changing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Served {
+    version: i64,
+    /// Definition of each API and the text of its document, by name.
+    apis: BTreeMap<String, (Api, Option<String>)>,
+}
+
+impl std::fmt::Debug for Apis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Apis").finish_non_exhaustive()
+    }
+}
+
+/// The stored state.
+struct Stored {
+    version: i64,
+    published: Published,
+}
+
+impl Apis {
+    /// Returns the APIs of a store, none of which is served yet.
+    pub fn new(store: Store) -> Self {
+        let shared =
+            Arc::new(Shared { subscriptions: ArcSwap::default(), plans: ArcSwap::default() });
+        let (served, changing) = (RwLock::default(), tokio::sync::Mutex::default());
+        Self { store, shared, door: OnceLock::new(), served, changing }
+    }
+
+    /// Serves the published APIs at a front door, from now on.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub async fn serve_at(&self, door: &Arc<FrontDoor>) -> Result<(), ApisError> {
+        _ = self.door.set(Arc::downgrade(door));
+        self.refresh().await
+    }
+
+    /// Does what a command asks.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not done; then nothing has changed.
+    pub async fn manage(&self, request: ApisRequest) -> Result<serde_json::Value, ApisError> {
+        let done = match request {
+            ApisRequest::Apply(new) => serde_json::to_value(self.apply(*new).await?),
+            ApisRequest::Diff(new) => {
+                serde_json::to_value(differences(&self.stored().await?.published, &new))
+            }
+            ApisRequest::Export {} => serde_json::to_value(self.stored().await?.published),
+            ApisRequest::Subscribe { key, subscription } => {
+                self.subscribe(&key, &subscription).await?;
+                serde_json::to_value(subscription)
+            }
+        };
+        done.map_err(|error| ApisError::Damaged(error.to_string()))
+    }
+
+    /// Publishes exactly this: APIs and plans that it does not have are withdrawn. Subscriptions stay.
+    /// Returns what has changed.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it.
+    pub async fn apply(&self, new: Published) -> Result<Vec<Difference>, ApisError> {
+        let mut new = new;
+        let named = new.definition.apis.iter().filter_map(|api| api.openapi.clone());
+        let named: Vec<String> = named.collect();
+        new.documents.retain(|name, _| named.contains(name));
+        let findings = check(&new);
+        if !findings.is_empty() {
+            return Err(ApisError::Invalid(findings));
+        }
+        let stored = self.stored().await?;
+        let changed = differences(&stored.published, &new);
+        if changed.is_empty() {
+            return Ok(changed);
+        }
+        // A secret that is not there is told now and not when the first call comes.
+        let missing = new.definition.apis.iter().enumerate().filter_map(|(number, api)| {
+            let error = crate::headers::Changes::new(&api.request_headers, &crate::secret::secret)
+                .and(crate::headers::Changes::new(&api.response_headers, &crate::secret::secret));
+            let path = format!("apis[{number}]");
+            error.err().map(|message| Finding { file: String::new(), line: 0, path, message })
+        });
+        let missing: Vec<Finding> = missing.collect();
+        if !missing.is_empty() {
+            return Err(ApisError::Invalid(missing));
+        }
+        let text =
+            serde_json::to_string(&new).map_err(|error| ApisError::Damaged(error.to_string()))?;
+        if text.len() > DEFINITION_BYTES_MAX {
+            return Err(ApisError::TooLarge);
+        }
+        let version = stored.version + 1;
+        self.write(stored.version, vec![Sql::new(sql::WRITE, vec![version.into(), text.into()])])
+            .await?;
+        self.refresh().await?;
+        Ok(changed)
+    }
+
+    /// Says what a key may call.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the subscription.
+    pub async fn subscribe(&self, key: &str, to: &Subscription) -> Result<(), ApisError> {
+        if let Some(fault) = to.fault() {
+            return Err(ApisError::Subscription(fault));
+        }
+        let version = self.version().await?;
+        let writes = vec![
+            Sql::new(sql::SUBSCRIBE, to.arguments(key)),
+            Sql::new(sql::SET_VERSION, vec![(version + 1).into()]),
+        ];
+        self.write(version, writes).await?;
+        self.refresh().await
+    }
+
+    /// Returns all subscriptions, by key.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub async fn subscriptions(&self) -> Result<BTreeMap<String, Subscription>, ApisError> {
+        let rows = self.store.query(Sql::new(sql::SUBSCRIPTIONS, vec![])).await?;
+        let read = rows.iter().map(|row| Subscription::read(row));
+        read.collect::<Option<_>>().ok_or_else(|| ApisError::Damaged("a subscription".into()))
+    }
+
+    /// Writes a change of the version that has been read.
+    async fn write(&self, version: i64, writes: Vec<Sql>) -> Result<(), ApisError> {
+        let mut writes = Some(writes);
+        let plan = Plan {
+            ask: vec![Ask::Part(Sql::new(sql::VERSION, vec![]))],
+            decide: move |found: Vec<Answer>| -> Decision<(), ApisError> {
+                let now = match found.first() {
+                    Some(Answer::Rows(rows)) => {
+                        rows.first().and_then(|row| row.first()?.as_integer())
+                    }
+                    _ => None,
+                };
+                if now != Some(version) {
+                    return Decision::Refuse(ApisError::Meanwhile);
+                }
+                let writes = writes.take().into_iter().flatten();
+                Decision::Write(writes.map(Write::Part).collect(), ())
+            },
+        };
+        match self.store.run(plan).await {
+            Ok(_) => Ok(()),
+            Err(Refused::Decision(error)) => Err(error),
+            Err(Refused::Store(error)) => Err(error.into()),
+        }
+    }
+
+    async fn version(&self) -> Result<i64, ApisError> {
+        let rows = self.store.query(Sql::new(sql::VERSION, vec![])).await?;
+        let version = rows.first().and_then(|row| row.first()?.as_integer());
+        version.ok_or_else(|| ApisError::Damaged("its version".into()))
+    }
+
+    async fn stored(&self) -> Result<Stored, ApisError> {
+        let rows = self.store.query(Sql::new(sql::READ, vec![])).await?;
+        let Some([Value::Integer(version), definition]) = rows.first().map(|row| &row[..]) else {
+            return Err(ApisError::Damaged("its row".into()));
+        };
+        let text = definition.as_text().unwrap_or_default();
+        let published = if text.is_empty() {
+            Published::default()
+        } else {
+            serde_json::from_str(text).map_err(|error| ApisError::Damaged(error.to_string()))?
+        };
+        Ok(Stored { version: *version, published })
+    }
+
+    /// Serves what another process has published, if anything has changed.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read; what is served then stays.
+    pub async fn follow(&self) -> Result<(), ApisError> {
+        let served = self.served.read().unwrap_or_else(PoisonError::into_inner).version;
+        if self.version().await? == served { Ok(()) } else { self.refresh().await }
+    }
+
+    /// Serves what the store says. An API that has not changed stays as it is, with its connections and
+    /// counters.
+    async fn refresh(&self) -> Result<(), ApisError> {
+        let _changing = self.changing.lock().await;
+        let stored = self.stored().await?;
+        let subscriptions = self.subscriptions().await?;
+        let subscriptions = subscriptions.into_iter().map(|(key, to)| (key, Arc::new(to)));
+        self.shared.subscriptions.store(Arc::new(subscriptions.collect()));
+        self.keep_plans(&stored.published);
+        if let Some(door) = self.door.get().and_then(Weak::upgrade) {
+            self.publish(&stored, &door);
+        }
+        Ok(())
+    }
+
+    /// Replaces the plans that have changed; the others keep their counters.
+    fn keep_plans(&self, published: &Published) {
+        let before = self.shared.plans.load();
+        let plans = published.definition.plans.iter().map(|plan| {
+            let kept = before.get(&plan.name).filter(|kept| kept.plan == *plan).cloned();
+            (plan.name.clone(), kept.unwrap_or_else(|| Arc::new(PlanLimit::new(plan))))
+        });
+        let plans: HashMap<_, _> = plans.collect();
+        self.shared.plans.store(Arc::new(plans));
+    }
+
+    fn publish(&self, stored: &Stored, door: &Arc<FrontDoor>) {
+        let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
+        let live = door.live();
+        let local = local(door);
+        let mut apis = BTreeMap::new();
+        for api in &stored.published.definition.apis {
+            let text = api.openapi.as_ref().and_then(|name| stored.published.documents.get(name));
+            let state = (api.clone(), text.cloned());
+            let is_same = served.apis.get(&api.name) == Some(&state);
+            if !is_same && let Err(reason) = self.publish_one(api, stored, live, &local) {
+                tracing::error!(api = api.name, reason, "an API cannot be served");
+                live.withdraw(&api.base());
+                continue;
+            }
+            apis.insert(api.name.clone(), state);
+        }
+        let bases: Vec<String> = apis.values().map(|(api, _)| api.base()).collect();
+        for (api, _) in served.apis.values() {
+            let base = api.base();
+            if !bases.iter().any(|other| other.eq_ignore_ascii_case(&base)) {
+                live.withdraw(&base);
+            }
+        }
+        *served = Served { version: stored.version, apis };
+    }
+
+    fn publish_one(
+        &self,
+        api: &Api,
+        stored: &Stored,
+        live: &LiveRoutes<ApiClient>,
+        local: &Local,
+    ) -> Result<(), String> {
+        let prepared = LiveApi::new(api, &stored.published, &self.shared, local)?;
+        live.publish(Arc::new(prepared).routes()).map_err(|error| error.to_string())
+    }
+}
+
+/// Returns what answers requests to parts of this server.
+fn local(door: &Arc<FrontDoor>) -> Local {
+    let door = Arc::downgrade(door);
+    Arc::new(move |head, body| {
+        let door = door.clone();
+        Box::pin(async move {
+            match door.upgrade() {
+                Some(door) => door.answer(head, body).await,
+                None => homeroom_http::empty_response(http::StatusCode::SERVICE_UNAVAILABLE),
+            }
+        })
+    })
+}

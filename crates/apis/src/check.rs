@@ -1,0 +1,234 @@
+//! Checks a definition: everything that would keep an API from being served.
+
+use std::collections::HashSet;
+
+use homeroom_client::{Network, Url};
+use http::{HeaderName, HeaderValue};
+use serde::{Deserialize, Serialize};
+
+use crate::definition::{Api, Headers, Plan, Published};
+use crate::operations::Operations;
+use crate::transform::{OPERATIONS_MAX, Operation, Transform};
+
+/// Most APIs and plans of a definition.
+pub const APIS_MAX: usize = 20_000;
+/// Most upstreams of an API.
+const UPSTREAMS_MAX: usize = 64;
+/// Most characters of a name.
+const NAME_MAX: usize = 100;
+
+/// The parts of this server that an API may publish, and where they are.
+pub(crate) const PARTS: &[(&str, &str)] = &[
+    ("data", "/data/v3"),
+    ("metadata", "/metadata"),
+    ("change-queries", "/changeQueries/v1"),
+    ("composites", "/composites/v1"),
+    ("learning", "/learning/api/v2"),
+];
+
+/// Something that is wrong with a definition.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Finding {
+    /// The file, if it came from one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub file: String,
+    /// The line, from 1; 0 where it is not known.
+    #[serde(default)]
+    pub line: usize,
+    /// The member, such as `apis[0].upstream`.
+    pub path: String,
+    /// What is wrong, and how to mend it.
+    pub message: String,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.file.as_str(), self.line) {
+            ("", _) => {}
+            (file, 0) => write!(f, "{file}: ")?,
+            (file, line) => write!(f, "{file}:{line}: ")?,
+        }
+        if self.path.is_empty() {
+            return f.write_str(&self.message);
+        }
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+/// Collects findings below a path.
+struct Findings<'a> {
+    found: &'a mut Vec<Finding>,
+    path: String,
+}
+
+impl Findings<'_> {
+    fn add(&mut self, member: &str, message: impl Into<String>) {
+        let dot = if member.is_empty() || member.starts_with('[') { "" } else { "." };
+        let path = format!("{}{dot}{member}", self.path);
+        let message = message.into();
+        self.found.push(Finding { file: String::new(), line: 0, path, message });
+    }
+}
+
+/// Returns all that is wrong with a definition.
+pub fn check(published: &Published) -> Vec<Finding> {
+    let mut found = vec![];
+    let definition = &published.definition;
+    let mut names = HashSet::new();
+    for (number, plan) in definition.plans.iter().enumerate() {
+        let mut findings = Findings { found: &mut found, path: format!("plans[{number}]") };
+        if !names.insert(&plan.name) {
+            findings.add("name", format!("there are two plans called {}", plan.name));
+        }
+        check_plan(plan, &mut findings);
+    }
+    let plans = names;
+    let (mut names, mut bases) = (HashSet::new(), HashSet::new());
+    for (number, api) in definition.apis.iter().enumerate() {
+        let mut findings = Findings { found: &mut found, path: format!("apis[{number}]") };
+        if !names.insert(&api.name) {
+            findings.add("name", format!("there are two APIs called {}", api.name));
+        }
+        if !bases.insert(api.base().to_ascii_lowercase()) {
+            let message = format!("another API has {}; choose another version", api.base());
+            findings.add("context", message);
+        }
+        if let Some(plan) = api.plan.as_ref().filter(|plan| !plans.contains(plan)) {
+            findings.add("plan", format!("there is no plan {plan}; define it under [[plans]]"));
+        }
+        check_api(api, published, &mut findings);
+    }
+    if definition.apis.len() + definition.plans.len() > APIS_MAX {
+        let mut findings = Findings { found: &mut found, path: String::new() };
+        findings.add("", format!("there are more than {APIS_MAX} APIs and plans"));
+    }
+    found
+}
+
+fn check_plan(plan: &Plan, findings: &mut Findings<'_>) {
+    check_name("name", &plan.name, findings);
+    match plan.requests_per_second {
+        Some(rate) => check_rate("requests_per_second", rate, findings),
+        None if plan.quota.is_none() => {
+            findings.add("", "a plan limits calls: state requests_per_second, quota, or both");
+        }
+        None => {}
+    }
+    if plan.burst == Some(0) {
+        findings.add("burst", "a burst is at least 1");
+    }
+}
+
+fn check_rate(member: &str, rate: f64, findings: &mut Findings<'_>) {
+    if !(rate > 0.0 && rate <= 1e6) {
+        findings.add(member, "a rate is more than 0 and at most 1,000,000 calls per second");
+    }
+}
+
+fn check_name(member: &str, name: &str, findings: &mut Findings<'_>) {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
+    if name.trim().is_empty() || name.chars().count() > NAME_MAX || !name.chars().all(is_plain) {
+        let message = "a name has 1 to 100 letters, digits, blanks, dots, hyphens and underscores";
+        findings.add(member, message);
+    }
+}
+
+fn check_segment(member: &str, segment: &str, findings: &mut Findings<'_>) {
+    let segment = segment.trim_matches('/');
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
+    let is_dots = segment == "." || segment == "..";
+    if segment.is_empty() || segment.len() > NAME_MAX || is_dots || !segment.bytes().all(is_plain) {
+        let message = "it is one segment of a path: letters, digits, hyphens, dots, underscores";
+        findings.add(member, message);
+    }
+}
+
+fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
+    check_name("name", &api.name, findings);
+    check_segment("context", &api.context, findings);
+    check_segment("version", &api.version, findings);
+    match (&api.part, api.upstream.is_empty()) {
+        (None, true) => findings.add("upstream", "state upstream = [\"http://…\"] or part"),
+        (Some(_), false) => findings.add("part", "an API has either upstreams or a part"),
+        (Some(part), true) if PARTS.iter().all(|(name, _)| name != part) => {
+            let known: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
+            findings.add("part", format!("there is no part {part}; parts: {}", known.join(", ")));
+        }
+        _ => {}
+    }
+    if api.upstream.len() > UPSTREAMS_MAX {
+        findings.add("upstream", format!("an API has at most {UPSTREAMS_MAX} upstreams"));
+    }
+    for (number, upstream) in api.upstream.iter().enumerate() {
+        let place = format!("upstream[{number}]");
+        match Url::parse(upstream) {
+            Ok(url) if url.path_and_query().contains('?') => {
+                findings.add(&place, "the URL of an upstream has no query");
+            }
+            Ok(_) => {}
+            Err(error) => findings.add(&place, error.to_string()),
+        }
+    }
+    if let Some(health) = api.health.as_ref().filter(|health| !health.path.starts_with('/')) {
+        findings.add("health.path", format!("`{}` does not begin with a slash", health.path));
+    }
+    if let Some(limits) = api.limits {
+        check_rate("limits.requests_per_second", limits.requests_per_second, findings);
+        if limits.burst == Some(0) {
+            findings.add("limits.burst", "a burst is at least 1");
+        }
+    }
+    if let Some(name) = &api.openapi {
+        match published.documents.get(name) {
+            None => findings.add("openapi", format!("the file {name} cannot be read")),
+            Some(text) => {
+                if let Err(reason) = Operations::read(text, &[]) {
+                    findings.add("openapi", format!("{name}: {reason}"));
+                }
+            }
+        }
+    }
+    check_transform("transform.request", &api.transform.request, findings);
+    check_transform("transform.response", &api.transform.response, findings);
+    check_headers("request_headers", &api.request_headers, findings);
+    check_headers("response_headers", &api.response_headers, findings);
+    for (member, networks) in [("allow", &api.allow), ("deny", &api.deny)] {
+        for (number, text) in networks.iter().enumerate() {
+            if network(text).is_none() {
+                let message = format!("`{text}` is no network; write 10.0.0.0/8 or 192.0.2.7");
+                findings.add(&format!("{member}[{number}]"), message);
+            }
+        }
+    }
+}
+
+fn check_transform(member: &str, operations: &[Operation], findings: &mut Findings<'_>) {
+    if operations.len() > OPERATIONS_MAX {
+        findings.add(member, format!("a transform has at most {OPERATIONS_MAX} operations"));
+    }
+    if let Err((number, error)) = Transform::new(operations) {
+        findings.add(&format!("{member}[{number}].{}", error.member), error.reason);
+    }
+}
+
+fn check_headers(member: &str, headers: &Headers, findings: &mut Findings<'_>) {
+    for (name, value) in &headers.set {
+        let place = format!("{member}.set.{name}");
+        if HeaderName::from_bytes(name.as_bytes()).is_err() {
+            findings.add(&place, "it is no name of a header");
+        }
+        if HeaderValue::from_str(value).is_err() {
+            findings.add(&place, "HTTP does not allow this value in a header");
+        }
+    }
+    for name in &headers.remove {
+        if HeaderName::from_bytes(name.as_bytes()).is_err() {
+            findings.add(&format!("{member}.remove"), format!("`{name}` is no name of a header"));
+        }
+    }
+}
+
+/// Reads a network, or an address as the network of it alone.
+pub(crate) fn network(text: &str) -> Option<Network> {
+    text.parse().ok()
+}

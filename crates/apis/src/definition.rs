@@ -1,0 +1,211 @@
+//! What is published, as files state it: plans and APIs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::quota::Quota;
+use crate::transform::Operation;
+use crate::units::{Size, Time};
+
+/// Everything that is published.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    /// The plans by which calls are limited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<Plan>,
+    /// The APIs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub apis: Vec<Api>,
+}
+
+/// A definition with the documents that it names.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+pub struct Published {
+    /// Plans and APIs.
+    pub definition: Definition,
+    /// The text of each OpenAPI document, by the name that APIs give it.
+    pub documents: BTreeMap<String, String>,
+}
+
+/// A plan: how many calls a key may send to all its APIs together.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Its name.
+    pub name: String,
+    /// Calls per second, on average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_second: Option<f64>,
+    /// Calls at once after a pause; one second's worth by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u32>,
+    /// Calls in a minute, hour, day or month, such as `10000/day`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<Quota>,
+}
+
+/// A limit on all calls of an API together.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApiLimits {
+    /// Calls per second, on average.
+    pub requests_per_second: f64,
+    /// Calls at once after a pause; one second's worth by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u32>,
+}
+
+/// How callers of an API are recognized.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Security {
+    /// By a token of `/oauth/token`.
+    #[default]
+    Oauth2,
+    /// By key and secret in the header `X-API-Key: KEY.SECRET`.
+    ApiKey,
+    /// By a certificate that is registered with the key.
+    Mtls,
+    /// Not at all.
+    None,
+}
+
+/// How an API's upstreams are chosen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Balance {
+    /// One after the other.
+    #[default]
+    RoundRobin,
+    /// The one with the fewest open requests.
+    LeastRequests,
+}
+
+/// How upstreams are probed.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Health {
+    /// The path that is asked for, below the upstream's URL.
+    pub path: String,
+    /// The pause between two probes.
+    #[serde(default = "a_second")]
+    pub interval: Time,
+}
+
+/// Changes of JSON bodies.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transforms {
+    /// Changes of requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub request: Vec<Operation>,
+    /// Changes of answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub response: Vec<Operation>,
+}
+
+/// Changes of headers.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Headers {
+    /// Headers that are set. A value `env:NAME` or `file:PATH` is read where the API is served.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
+    /// Headers that are removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove: Vec<String>,
+}
+
+/// A published API: what answers below `/apis/{context}/{version}`, and for whom.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Api {
+    /// Its name, by which keys subscribe to it.
+    pub name: String,
+    /// The first segment of its path.
+    pub context: String,
+    /// The second segment of its path.
+    pub version: String,
+    /// The URLs of its upstreams.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upstream: Vec<String>,
+    /// The part of this server that answers instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// The plan of keys that have none of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// How callers are recognized.
+    #[serde(default)]
+    pub security: Security,
+    /// The file of its OpenAPI document, which says what operations it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub openapi: Option<String>,
+    /// The scopes that a key needs for operations that ask for none of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
+    /// The limit on all calls together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<ApiLimits>,
+    /// The longest wait for the head of an upstream's answer, and between two parts of it.
+    #[serde(default = "half_a_minute")]
+    pub timeout: Time,
+    /// How upstreams are probed; without it, only calls tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<Health>,
+    /// How upstreams are chosen.
+    #[serde(default, skip_serializing_if = "is_round_robin")]
+    pub balance: Balance,
+    /// Most bytes of a request's body.
+    #[serde(default = "ten_mib")]
+    pub max_body: Size,
+    /// Changes of JSON bodies.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub transform: Transforms,
+    /// Changes of the headers of requests.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub request_headers: Headers,
+    /// Changes of the headers of answers.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub response_headers: Headers,
+    /// Origins whose pages may call it; `*` for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cors_origins: Vec<String>,
+    /// Networks from which it may be called; all without it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
+    /// Networks from which it may not be called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
+}
+
+fn a_second() -> Time {
+    Time(std::time::Duration::from_secs(1))
+}
+
+fn half_a_minute() -> Time {
+    Time(std::time::Duration::from_secs(30))
+}
+
+fn ten_mib() -> Size {
+    Size(10 << 20)
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_round_robin(balance: &Balance) -> bool {
+    *balance == Balance::default()
+}
+
+impl Api {
+    /// Returns the path below which it answers.
+    pub fn base(&self) -> String {
+        let [context, version] = [&self.context, &self.version].map(|text| text.trim_matches('/'));
+        format!("{}/{context}/{version}", homeroom_gateway::LIVE_BASE)
+    }
+}

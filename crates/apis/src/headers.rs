@@ -1,0 +1,213 @@
+//! Headers on their way through: what belongs to one connection stays on it, and the upstream learns
+//! who asks.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+use http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, EXPECT, FORWARDED, HOST, HeaderName,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, HeaderValue};
+
+use crate::definition::{self, Security};
+
+/// Headers that are about one connection.
+///
+/// Source: RFC 9110 §7.6.1, RFC 2616 §13.5.1.
+const OF_ONE_CONNECTION: [HeaderName; 10] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    EXPECT,
+];
+
+const X_FORWARDED: [HeaderName; 4] = [
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-forwarded-proto"),
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-forwarded-port"),
+];
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// Changes of headers, with the values that a definition names by place.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    set: Vec<(HeaderName, HeaderValue)>,
+    remove: Vec<HeaderName>,
+}
+
+impl Changes {
+    /// Reads the changes of a definition, with the values that are elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Which value cannot be had.
+    pub(crate) fn new(
+        headers: &definition::Headers,
+        secret: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Self, String> {
+        let mut changes = Self::default();
+        for (name, value) in &headers.set {
+            let wrong = |reason: &str| format!("the header {name}: {reason}");
+            let value = secret(value).map_err(|reason| wrong(&reason))?;
+            let mut value = HeaderValue::from_str(&value)
+                .map_err(|_| wrong("its value has characters that HTTP does not allow"))?;
+            value.set_sensitive(true);
+            let name = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| wrong("it is no name of a header"))?;
+            changes.set.push((name, value));
+        }
+        for name in &headers.remove {
+            let name = HeaderName::from_bytes(name.as_bytes());
+            changes.remove.push(name.map_err(|_| "a header to remove has no name".to_owned())?);
+        }
+        Ok(changes)
+    }
+
+    pub(crate) fn apply(&self, headers: &mut HeaderMap) {
+        for name in &self.remove {
+            headers.remove(name);
+        }
+        for (name, value) in &self.set {
+            headers.insert(name, value.clone());
+        }
+    }
+}
+
+/// Removes what belongs to one connection: the headers that always do, and those that `Connection`
+/// names.
+pub(crate) fn strip(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
+        .collect();
+    for name in named.iter().chain(&OF_ONE_CONNECTION) {
+        headers.remove(name);
+    }
+}
+
+/// What an upstream learns of a caller.
+#[derive(Debug)]
+pub(crate) struct Asker<'a> {
+    pub(crate) from: Option<IpAddr>,
+    /// Scheme, host and port as the caller sees them.
+    pub(crate) base_url: &'a str,
+    pub(crate) request_id: &'a str,
+}
+
+/// Makes the headers of a request to an upstream. Credentials that this server has checked stay here.
+pub(crate) fn to_upstream(headers: &mut HeaderMap, security: Security, asker: &Asker<'_>) {
+    strip(headers);
+    headers.remove(HOST);
+    headers.remove(CONTENT_LENGTH);
+    match security {
+        Security::Oauth2 => _ = headers.remove(AUTHORIZATION),
+        Security::ApiKey => _ = headers.remove("x-api-key"),
+        Security::Mtls | Security::None => {}
+    }
+    for name in X_FORWARDED.iter().chain([&FORWARDED]) {
+        headers.remove(name);
+    }
+    let (scheme, host) = asker.base_url.split_once("://").unwrap_or(("http", asker.base_url));
+    let mut forwarded = String::new();
+    if let Some(from) = asker.from {
+        insert(headers, X_FORWARDED[0].clone(), &from.to_string());
+        _ = match from {
+            IpAddr::V4(address) => write!(forwarded, "for={address};"),
+            IpAddr::V6(address) => write!(forwarded, "for=\"[{address}]\";"),
+        };
+    }
+    insert(headers, X_FORWARDED[1].clone(), scheme);
+    insert(headers, X_FORWARDED[2].clone(), host);
+    _ = write!(forwarded, "host=\"{host}\";proto={scheme}");
+    insert(headers, FORWARDED, &forwarded);
+    if !headers.contains_key(TRACEPARENT) && asker.request_id.len() == 32 {
+        let id = asker.request_id;
+        insert(headers, TRACEPARENT, &format!("00-{id}-{}-00", &id[16..]));
+    }
+}
+
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    #[test]
+    fn what_belongs_to_a_connection_stays_on_it() {
+        let mut sent = headers(&[
+            ("connection", "close, X-Own"),
+            ("x-own", "1"),
+            ("te", "trailers"),
+            ("keep-alive", "1"),
+            ("x-kept", "1"),
+            ("transfer-encoding", "chunked"),
+        ]);
+
+        strip(&mut sent);
+
+        assert_eq!(sent, headers(&[("x-kept", "1")]));
+    }
+
+    #[test]
+    fn an_upstream_learns_who_asks_and_no_credential() {
+        let mut sent = headers(&[
+            ("authorization", "Bearer t"),
+            ("x-forwarded-for", "1.2.3.4"),
+            ("forwarded", "for=1.2.3.4"),
+            ("host", "api.example.org"),
+            ("accept", "a"),
+            ("accept", "b"),
+        ]);
+        let asker = Asker {
+            from: Some("2001:db8::1".parse().unwrap()),
+            base_url: "https://api.example.org",
+            request_id: "0123456789abcdef0123456789abcdef",
+        };
+
+        to_upstream(&mut sent, Security::Oauth2, &asker);
+
+        assert!(!sent.contains_key("authorization") && !sent.contains_key("host"));
+        assert_eq!(sent["x-forwarded-for"], "2001:db8::1");
+        assert_eq!(sent["forwarded"], "for=\"[2001:db8::1]\";host=\"api.example.org\";proto=https");
+        assert_eq!(sent.get_all("accept").iter().count(), 2);
+        assert_eq!(sent["traceparent"], "00-0123456789abcdef0123456789abcdef-0123456789abcdef-00");
+    }
+
+    #[test]
+    fn headers_are_changed_as_the_definition_says() {
+        let stated = definition::Headers {
+            set: [("x-key".to_owned(), "env:K".to_owned())].into(),
+            remove: vec!["x-gone".into()],
+        };
+        let changes = Changes::new(&stated, &|value| Ok(format!("<{value}>"))).unwrap();
+        let mut sent = headers(&[("x-gone", "1"), ("x-key", "2")]);
+
+        changes.apply(&mut sent);
+
+        assert_eq!(sent, headers(&[("x-key", "<env:K>")]));
+        assert!(Changes::new(&stated, &|_| Err("K is not set".into())).is_err());
+    }
+}

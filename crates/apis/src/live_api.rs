@@ -1,0 +1,562 @@
+//! A published API that is served: the path of a call from its route to its target and back.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use homeroom_access::{ApiClient, Call, Scope};
+use homeroom_client::{Answer, Error, Network, Phase, Request, Url};
+use homeroom_gateway::RateLimit;
+use homeroom_http::{
+    Body, BodyLimits, BodyStream, Cors, Credential, Guard, Kind, Known, Problem, RequestBody,
+    Response, Route, handler, other_methods,
+};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, Method, request};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+
+use crate::check::{PARTS, network};
+use crate::definition::{Api, Published, Security};
+use crate::headers::{Asker, Changes, strip, to_upstream};
+use crate::limit::{self, PlanLimit};
+use crate::operations::{Operations, Scopes, are_granted};
+use crate::secret::secret;
+use crate::subscription::Subscription;
+use crate::transform::Transform;
+use crate::upgrade;
+use crate::upstream::Upstreams;
+
+/// Bodies of at most this many bytes are read before they are sent, so that they can be sent again.
+const SHORT_BODY: usize = 64 << 10;
+/// Most bytes of an answer that is changed.
+const CHANGED_ANSWER_MAX: usize = 32 << 20;
+/// Longest time for a request's body; it must make progress all the while.
+const BODY_TIME: Duration = Duration::from_hours(1);
+
+/// Answers a request within this server.
+pub type Local = Arc<
+    dyn Fn(request::Parts, RequestBody) -> Pin<Box<dyn Future<Output = Response> + Send>>
+        + Send
+        + Sync,
+>;
+
+/// What keys subscribe to, by key.
+pub(crate) type Subscriptions = ArcSwap<HashMap<String, Arc<Subscription>>>;
+
+/// What all published APIs share.
+pub(crate) struct Shared {
+    pub(crate) subscriptions: Subscriptions,
+    pub(crate) plans: ArcSwap<HashMap<String, Arc<PlanLimit>>>,
+}
+
+/// A published API that is served.
+pub(crate) struct LiveApi {
+    api: Api,
+    base: String,
+    operations: Option<Operations>,
+    usual: Scopes,
+    limit: Option<RateLimit>,
+    request: Option<Transform>,
+    response: Option<Transform>,
+    request_headers: Changes,
+    response_headers: Changes,
+    allow: Vec<Network>,
+    deny: Vec<Network>,
+    target: Target,
+    shared: Arc<Shared>,
+}
+
+enum Target {
+    /// The path of a part, and what answers there.
+    Part(&'static str, Local),
+    Upstreams(Upstreams),
+}
+
+impl LiveApi {
+    /// Prepares an API to be served.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be served on this machine, such as a secret that is not there.
+    pub(crate) fn new(
+        api: &Api,
+        published: &Published,
+        shared: &Arc<Shared>,
+        local: &Local,
+    ) -> Result<Self, String> {
+        let document = api.openapi.as_ref().and_then(|name| published.documents.get(name));
+        let operations = document.map(|text| Operations::read(text, &api.scopes)).transpose()?;
+        let part = api.part.as_ref().and_then(|part| PARTS.iter().find(|(name, _)| name == part));
+        let target = match part {
+            Some((_, path)) => Target::Part(path, Arc::clone(local)),
+            None => Target::Upstreams(Upstreams::new(api).map_err(|error| error.to_string())?),
+        };
+        let transform = |operations: &[_]| {
+            let compiled = Transform::new(operations);
+            let compiled = compiled.map_err(|(number, error)| format!("{number}: {error}"))?;
+            Ok::<_, String>(Some(compiled).filter(|compiled| !compiled.is_empty()))
+        };
+        Ok(Self {
+            base: api.base(),
+            operations,
+            usual: vec![api.scopes.clone()],
+            limit: api.limits.as_ref().map(limit::of_api),
+            request: transform(&api.transform.request)?,
+            response: transform(&api.transform.response)?,
+            request_headers: Changes::new(&api.request_headers, &secret)?,
+            response_headers: Changes::new(&api.response_headers, &secret)?,
+            allow: api.allow.iter().filter_map(|text| network(text)).collect(),
+            deny: api.deny.iter().filter_map(|text| network(text)).collect(),
+            target,
+            shared: Arc::clone(shared),
+            api: api.clone(),
+        })
+    }
+
+    /// Returns its routes.
+    pub(crate) fn routes(self: Arc<Self>) -> Vec<Route<ApiClient>> {
+        let guard = match self.api.security {
+            Security::Oauth2 => Guard::Token { scope: Scope::Apis.name() },
+            Security::ApiKey => Guard::Key { scope: Scope::Apis.name(), by: &[Credential::ApiKey] },
+            Security::Mtls => {
+                Guard::Key { scope: Scope::Apis.name(), by: &[Credential::Certificate] }
+            }
+            Security::None => Guard::Secret,
+        };
+        let body = BodyLimits::of_bytes(self.api.max_body.0).within(BODY_TIME);
+        let cors = (!self.api.cors_origins.is_empty())
+            .then(|| Arc::new(Cors { origins: self.api.cors_origins.clone(), ..Cors::default() }));
+        let templates = [self.base.clone(), format!("{}/{{*rest}}", self.base)];
+        let route = |template: String| {
+            let answer =
+                handler(&self, |api: Arc<Self>, call| async move { api.answer(call).await });
+            let route = Route::new(other_methods(), template, guard, answer).with_body(body);
+            let route = match &cors {
+                Some(cors) => route.with_cors(Arc::clone(cors)),
+                None => route,
+            };
+            if guard != Guard::Secret {
+                return route;
+            }
+            // Whoever calls an open API takes from the shares of that API, not of strangers.
+            let name = format!("api {}", self.api.name);
+            route.by_secret(move |_, _| {
+                let name = name.clone();
+                async move { Ok(Known { name, client: None }) }
+            })
+        };
+        templates.into_iter().map(route).collect()
+    }
+
+    async fn answer(&self, call: Call) -> Result<Response, Problem> {
+        let rest = rest_of(&call.path)?.to_owned();
+        self.check_address(&call)?;
+        let scopes = match &self.operations {
+            Some(operations) => {
+                operations.find(&call.method, if rest.is_empty() { "/" } else { &rest })?
+            }
+            None => &self.usual,
+        };
+        let plan = self.check_subscription(&call, scopes)?;
+        let key = call.client.as_ref().map_or("", |client| &client.key);
+        limit::admit(plan.as_ref().map(|plan| (plan, key)), self.limit.as_ref(), call.now)?;
+        match &self.target {
+            Target::Part(path, local) => self.answer_by_part(call, &rest, path, local).await,
+            Target::Upstreams(upstreams) => self.answer_by_upstream(call, &rest, upstreams).await,
+        }
+    }
+
+    fn check_address(&self, call: &Call) -> Result<(), Problem> {
+        if self.allow.is_empty() && self.deny.is_empty() {
+            return Ok(());
+        }
+        let is_in = |networks: &[Network]| {
+            call.from.is_some_and(|from| networks.iter().any(|network| network.contains(from)))
+        };
+        let is_allowed = self.allow.is_empty() || is_in(&self.allow);
+        if is_allowed && !is_in(&self.deny) {
+            return Ok(());
+        }
+        Err(Problem::of(Kind::AccessDenied).detail("This API may not be called from this address."))
+    }
+
+    /// Returns the plan by which the call is limited.
+    fn check_subscription(
+        &self,
+        call: &Call,
+        scopes: &Scopes,
+    ) -> Result<Option<Arc<PlanLimit>>, Problem> {
+        let plans = self.shared.plans.load();
+        let of_api = self.api.plan.as_ref().and_then(|name| plans.get(name));
+        if self.api.security == Security::None {
+            return Ok(of_api.cloned());
+        }
+        let subscriptions = self.shared.subscriptions.load();
+        let own = subscriptions.get(&call.client().key);
+        let Some(own) = own.filter(|own| own.has(&self.api.name)) else {
+            return Err(Problem::of(Kind::AccessDenied)
+                .detail(format!("This key has not subscribed to the API {}.", self.api.name))
+                .hint("Create a key for it with `homeroom keys create --apis NAME --plan PLAN`."));
+        };
+        if !are_granted(scopes, &own.scopes) {
+            let asked: Vec<String> = scopes.iter().map(|list| list.join(" ")).collect();
+            return Err(Problem::of(Kind::AccessDenied).detail(format!(
+                "This operation asks for the scope {}, which this key does not have.",
+                asked.join(", or ")
+            )));
+        }
+        Ok(own.plan.as_ref().and_then(|name| plans.get(name)).or(of_api).cloned())
+    }
+
+    async fn answer_by_part(
+        &self,
+        mut call: Call,
+        rest: &str,
+        path: &str,
+        local: &Local,
+    ) -> Result<Response, Problem> {
+        self.change_request(&mut call).await?;
+        let query = if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
+        let uri = format!("{path}{rest}{query}");
+        let mut request = http::Request::new(());
+        *request.method_mut() = call.method.clone();
+        *request.uri_mut() = uri.parse().map_err(|_| malformed())?;
+        *request.headers_mut() = std::mem::take(&mut call.headers);
+        self.request_headers.apply(request.headers_mut());
+        let (head, ()) = request.into_parts();
+        let answer = local(head, call.body).await;
+        let (mut head, body) = answer.into_parts();
+        let body = match &self.response {
+            Some(transform) if is_json(&head.headers) && !body.is_stream() => {
+                let bytes = body.as_whole().cloned().unwrap_or_default();
+                if bytes.is_empty() {
+                    Body::empty()
+                } else {
+                    let changed = transform.apply(&bytes).map(own).map_err(lied)?;
+                    Body::from(changed.unwrap_or(bytes))
+                }
+            }
+            _ => body,
+        };
+        self.response_headers.apply(&mut head.headers);
+        Ok(Response::from_parts(head, body))
+    }
+
+    /// Changes the body of a request, if the API does that.
+    async fn change_request(&self, call: &mut Call) -> Result<(), Problem> {
+        let Some(transform) = &self.request else { return Ok(()) };
+        let body = call.read_body().await?;
+        if body.is_empty() {
+            return Ok(());
+        }
+        let changed = transform.apply(&body).map(own).map_err(|error| {
+            Problem::of(Kind::BadRequest)
+                .detail("This API changes JSON bodies, and the request's body is not JSON.")
+                .error(error.to_string())
+        })?;
+        let changed = changed.unwrap_or(body);
+        call.headers.remove(CONTENT_LENGTH);
+        call.body = RequestBody::Bytes(changed);
+        call.body_limits = BodyLimits::of_bytes(usize::MAX);
+        Ok(())
+    }
+
+    async fn answer_by_upstream(
+        &self,
+        mut call: Call,
+        rest: &str,
+        upstreams: &Upstreams,
+    ) -> Result<Response, Problem> {
+        let query = if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
+        let path_and_query = format!("{rest}{query}");
+        let candidates = upstreams.candidates();
+        if candidates.is_empty() {
+            return Err(no_upstream("No upstream of this API is healthy."));
+        }
+        if call.upgrade.is_some() {
+            let upstream = &candidates[0];
+            let target = upstream.target(&path_and_query).map_err(|_| malformed())?;
+            let asker = asker(&call);
+            let mut headers = call.headers.clone();
+            to_upstream(&mut headers, self.api.security, &asker);
+            self.request_headers.apply(&mut headers);
+            return upgrade::pass(call, headers, &target, self.api.timeout.0).await;
+        }
+        self.change_request(&mut call).await?;
+        let mut headers = std::mem::take(&mut call.headers);
+        let declared =
+            headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+        to_upstream(&mut headers, self.api.security, &asker(&call));
+        if self.response.is_some() {
+            // What is compressed cannot be changed.
+            headers.remove(http::header::ACCEPT_ENCODING);
+        }
+        self.request_headers.apply(&mut headers);
+        let broken = Arc::new(Mutex::new(None));
+        let mut body = if call.body.is_empty() {
+            Sent::Whole(Bytes::new())
+        } else if matches!(call.body, RequestBody::Bytes(_))
+            || declared.is_some_and(|length: usize| length <= SHORT_BODY)
+        {
+            Sent::Whole(call.read_body().await?)
+        } else {
+            let stream = Noted { stream: call.stream_body()?, broken: Arc::clone(&broken) };
+            Sent::Stream(Some(stream), declared.map(|length| length as u64))
+        };
+        let is_idempotent = matches!(
+            call.method,
+            Method::GET | Method::HEAD | Method::PUT | Method::DELETE | Method::OPTIONS
+        );
+        // The last resort is the first again: its pooled connection may have been closed meanwhile.
+        let tries = candidates.iter().chain(candidates.first());
+        let last = candidates.len();
+        for (number, upstream) in tries.enumerate() {
+            let url = upstream.target(&path_and_query).map_err(|_| malformed())?;
+            let request = body.request(call.method.clone(), url, headers.clone());
+            let open = upstream.call();
+            let error = match upstreams.client().send(request).await {
+                Ok(answer) => return self.respond(answer, open, &call.method).await,
+                Err(error) => error,
+            };
+            let is_unreachable = matches!(
+                &error,
+                Error::Failed { phase: Phase::Resolve | Phase::Connect | Phase::Tls, .. }
+                    | Error::TimedOut { phase: Phase::Resolve | Phase::Connect | Phase::Tls, .. }
+            );
+            if is_unreachable {
+                upstreams.rest(upstream);
+            }
+            let is_lost = matches!(error, Error::Failed { phase: Phase::Send | Phase::Answer, .. });
+            let may_repeat = body.is_whole() && (is_unreachable || (is_lost && is_idempotent));
+            let ends = number == last || (number + 1 == last && is_unreachable);
+            if may_repeat && !ends {
+                continue;
+            }
+            let of_caller = broken.lock().unwrap_or_else(PoisonError::into_inner).take();
+            return Err(of_caller.unwrap_or_else(|| self.failed(&error, &call.request_id)));
+        }
+        Err(no_upstream("No upstream of this API can be reached."))
+    }
+
+    fn failed(&self, error: &Error, request_id: &str) -> Problem {
+        tracing::warn!(api = self.api.name, request_id, %error, "an upstream did not answer");
+        match error {
+            Error::TimedOut { phase: Phase::Wait, .. } => {
+                no_upstream("Too many calls of this API wait for its upstream.")
+            }
+            Error::TimedOut { .. } => Problem::of(Kind::GatewayTimeout),
+            Error::Failed { phase: Phase::Resolve | Phase::Connect | Phase::Tls, .. } => {
+                no_upstream("No upstream of this API can be reached.")
+            }
+            Error::OwnBody { .. } => Problem::of(Kind::BadRequest)
+                .detail("The request's body ended before its declared length."),
+            _ => Problem::of(Kind::BadGateway),
+        }
+    }
+
+    async fn respond(
+        &self,
+        answer: Answer,
+        open: crate::upstream::OpenCall,
+        method: &Method,
+    ) -> Result<Response, Problem> {
+        let mut response = http::Response::new(());
+        *response.status_mut() = answer.status();
+        *response.headers_mut() = answer.headers().clone();
+        let (mut head, ()) = response.into_parts();
+        strip(&mut head.headers);
+        let is_changed = *method != Method::HEAD
+            && is_json(&head.headers)
+            && !head.headers.contains_key(CONTENT_ENCODING);
+        let body = match &self.response {
+            Some(transform) if is_changed => {
+                head.headers.remove(CONTENT_LENGTH);
+                let whole = answer.whole(CHANGED_ANSWER_MAX).await.map_err(lied)?;
+                if whole.body.is_empty() {
+                    Body::empty()
+                } else {
+                    let changed = transform.apply(&whole.body).map(own).map_err(lied)?;
+                    Body::from(changed.unwrap_or(whole.body))
+                }
+            }
+            _ => {
+                let body = answer.into_body();
+                if *method != Method::HEAD && body.size_hint().exact().is_some() {
+                    head.headers.remove(CONTENT_LENGTH);
+                }
+                Body::stream(Answering {
+                    body: body.map_err(Into::into).boxed_unsync(),
+                    _open: open,
+                })
+            }
+        };
+        self.response_headers.apply(&mut head.headers);
+        Ok(Response::from_parts(head, body))
+    }
+}
+
+/// Returns what follows `/apis/{context}/{version}`, as it was sent.
+fn rest_of(path: &str) -> Result<&str, Problem> {
+    let behind = path.match_indices('/').nth(3).map_or(path.len(), |(at, _)| at);
+    let rest = &path[behind..];
+    // `.` and `..` would lead out of what is published, once an upstream resolves them.
+    let is_dots = |segment: &str| {
+        let plain = segment.replace("%2e", ".").replace("%2E", ".");
+        plain == "." || plain == ".."
+    };
+    let is_odd = rest.bytes().any(|byte| byte == b'\\' || byte < 0x21)
+        || rest.to_ascii_lowercase().contains("%00")
+        || rest.split('/').any(is_dots);
+    if is_odd {
+        return Err(Problem::of(Kind::BadRequest)
+            .detail("The path has a segment `.` or `..`, a backslash or a control character."));
+    }
+    Ok(rest)
+}
+
+fn asker(call: &Call) -> Asker<'_> {
+    Asker { from: call.from, base_url: &call.base_url, request_id: &call.request_id }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let media = media.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    media == "application/json" || media.ends_with("+json")
+}
+
+/// Returns changed bytes; [`None`] if nothing was changed.
+fn own(changed: Cow<'_, [u8]>) -> Option<Bytes> {
+    match changed {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(bytes) => Some(bytes.into()),
+    }
+}
+
+fn malformed() -> Problem {
+    Problem::of(Kind::BadRequest).detail("The path or the query is not what a URL may have.")
+}
+
+fn lied(error: impl std::fmt::Display) -> Problem {
+    Problem::of(Kind::BadGateway).error(format!("Its answer cannot be changed: {error}."))
+}
+
+fn no_upstream(detail: &str) -> Problem {
+    Problem::of(Kind::ServiceUnavailable)
+        .detail(detail)
+        .header(RETRY_AFTER, HeaderValue::from_static("1"))
+}
+
+/// A request's body on its way to an upstream.
+enum Sent {
+    Whole(Bytes),
+    Stream(Option<Noted>, Option<u64>),
+}
+
+impl Sent {
+    fn is_whole(&self) -> bool {
+        matches!(self, Self::Whole(_))
+    }
+
+    /// Makes a request, which takes a body that is a stream.
+    fn request(&mut self, method: Method, url: Url, headers: HeaderMap) -> Request {
+        let mut request = Request::new(method, url);
+        request.headers = headers;
+        match self {
+            Self::Whole(bytes) => request.body(bytes.clone()),
+            Self::Stream(stream, length) => match stream.take() {
+                Some(stream) => request.stream(stream, *length),
+                None => request,
+            },
+        }
+    }
+}
+
+/// A request's body that notes why it broke, so that its caller is told and not its upstream blamed.
+struct Noted {
+    stream: BodyStream,
+    broken: Arc<Mutex<Option<Problem>>>,
+}
+
+impl HttpBody for Noted {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        let frame = ready!(Pin::new(&mut self.stream).poll_frame(cx));
+        Poll::Ready(frame.map(|frame| {
+            frame.map_err(|problem| {
+                *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem);
+                std::io::Error::other("the caller's body broke off")
+            })
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.stream.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.stream.size_hint()
+    }
+}
+
+/// An upstream's body on its way to the caller; the call is open until it ends.
+struct Answering {
+    body: http_body_util::combinators::UnsyncBoxBody<Bytes, homeroom_http::BodyError>,
+    _open: crate::upstream::OpenCall,
+}
+
+impl HttpBody for Answering {
+    type Data = Bytes;
+    type Error = homeroom_http::BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, homeroom_http::BodyError>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_the_version_is_passed_on_as_it_was_sent() {
+        for (path, expected) in [
+            ("/apis/pay/v1", ""),
+            ("/apis/pay/v1/", "/"),
+            ("/apis/pay/v1/a%2Fb//c;x=1", "/a%2Fb//c;x=1"),
+        ] {
+            assert_eq!(rest_of(path).unwrap(), expected, "{path}");
+        }
+        for path in [
+            "/apis/p/v/..",
+            "/apis/p/v/a/%2e%2E/b",
+            "/apis/p/v/./a",
+            "/apis/p/v/a%00",
+            "/apis/p/v/a\\b",
+        ] {
+            assert!(rest_of(path).is_err(), "{path}");
+        }
+    }
+}

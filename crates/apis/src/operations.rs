@@ -1,0 +1,170 @@
+//! The operations of an API, as its OpenAPI document states them.
+//!
+//! Source: OpenAPI 3.0 and 3.1 (paths, security requirements); Swagger 2.0 has the same members.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use homeroom_http::{Kind, Problem};
+use http::header::ALLOW;
+use http::{HeaderValue, Method};
+use serde_json::Value;
+
+/// The members of a path that are methods.
+const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+
+/// The scopes that an operation asks for: one of these lists, all of it.
+pub(crate) type Scopes = Vec<Vec<String>>;
+
+/// An API's operations by path and method.
+#[derive(Debug)]
+pub(crate) struct Operations(matchit::Router<BTreeMap<String, Scopes>>);
+
+impl Operations {
+    /// Reads an OpenAPI document in JSON or YAML. Operations that state no security ask for `usual`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub(crate) fn read(text: &str, usual: &[String]) -> Result<Self, String> {
+        let document: Value = if text.trim_start().starts_with('{') {
+            serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?
+        } else {
+            serde_yaml_ng::from_str(text).map_err(|error| format!("it is not YAML: {error}"))?
+        };
+        let is_openapi = document["openapi"].is_string() || document["swagger"].is_string();
+        let paths = document["paths"].as_object().filter(|_| is_openapi);
+        let paths = paths.ok_or("it is no OpenAPI document: `openapi` or `paths` is missing")?;
+        let mut router = matchit::Router::new();
+        for (path, item) in paths {
+            if !path.starts_with('/') {
+                return Err(format!("the path {path} does not begin with a slash"));
+            }
+            let methods = METHODS.iter().filter_map(|method| {
+                let operation = item.get(method)?;
+                let security = operation.get("security").or_else(|| document.get("security"));
+                Some((method.to_ascii_uppercase(), scopes(security, usual)))
+            });
+            let methods: BTreeMap<_, _> = methods.collect();
+            let folded = if path == "/" { path } else { path.trim_end_matches('/') };
+            router
+                .insert(numbered(folded), methods)
+                .map_err(|error| format!("the path {path}: {error}"))?;
+        }
+        Ok(Self(router))
+    }
+
+    /// Returns the scopes of an operation; [`None`] where it asks for no caller.
+    ///
+    /// # Errors
+    ///
+    /// 404 for an unknown path, 405 with `Allow` for another method.
+    pub(crate) fn find(&self, method: &Method, path: &str) -> Result<&Scopes, Problem> {
+        let path = if path == "/" { path } else { path.trim_end_matches('/') };
+        let methods = self.0.at(path).map_err(|_| {
+            Problem::of(Kind::NotFound).detail("This API has no operation at this address.")
+        })?;
+        let methods = methods.value;
+        let found = methods.get(method.as_str());
+        let found = found.or_else(|| methods.get("GET").filter(|_| *method == Method::HEAD));
+        found.ok_or_else(|| {
+            let mut names: Vec<&str> = methods.keys().map(String::as_str).collect();
+            if methods.contains_key("GET") && !methods.contains_key("HEAD") {
+                names.push("HEAD");
+            }
+            names.sort_unstable();
+            let allow = HeaderValue::try_from(names.join(", "));
+            Problem::of(Kind::MethodNotAllowed)
+                .error(format!("{method} is not allowed here; allowed: {}.", names.join(", ")))
+                .header(ALLOW, allow.unwrap_or(HeaderValue::from_static("")))
+        })
+    }
+}
+
+/// Returns a path whose placeholders have names of their own, since two paths of a document may call
+/// the same place differently.
+fn numbered(path: &str) -> String {
+    let mut numbered = String::with_capacity(path.len());
+    let (mut rest, mut number) = (path, 0);
+    while let Some((before, behind)) = rest.split_once('{') {
+        let (_, after) = behind.split_once('}').unwrap_or((behind, ""));
+        numbered.push_str(before);
+        _ = write!(numbered, "{{p{number}}}");
+        number += 1;
+        rest = after;
+    }
+    numbered.push_str(rest);
+    numbered
+}
+
+fn scopes(security: Option<&Value>, usual: &[String]) -> Scopes {
+    let Some(requirements) = security.and_then(Value::as_array) else {
+        return vec![usual.to_vec()];
+    };
+    if requirements.is_empty() {
+        return vec![vec![]];
+    }
+    let texts = |list: &Value| -> Vec<String> {
+        let items = list.as_array().into_iter().flatten();
+        items.filter_map(|scope| scope.as_str().map(str::to_owned)).collect()
+    };
+    let all = |requirement: &Value| -> Vec<String> {
+        let schemes = requirement.as_object().into_iter().flat_map(|schemes| schemes.values());
+        schemes.flat_map(texts).collect()
+    };
+    requirements.iter().map(all).collect()
+}
+
+/// Returns whether one of the lists of scopes is granted whole.
+pub(crate) fn are_granted(asked: &Scopes, granted: &[String]) -> bool {
+    asked.iter().any(|list| list.iter().all(|scope| granted.contains(scope)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = r#"{"openapi": "3.0.3", "security": [{"o": ["all"]}], "paths": {
+        "/items": {"get": {"security": [{"o": ["items.read"]}]}, "post": {}},
+        "/items/{id}": {"parameters": [], "get": {"security": []}},
+        "/items/{item}/parts/{id}": {"delete": {"security": [{"o": ["a", "b"]}, {"k": []}]}}}}"#;
+
+    #[test]
+    fn an_operation_is_found_by_method_and_path() {
+        let operations = Operations::read(DOCUMENT, &[]).unwrap();
+        let found = |method, path| operations.find(&method, path);
+
+        assert_eq!(found(Method::GET, "/items").unwrap(), &[["items.read"]]);
+        assert_eq!(found(Method::HEAD, "/items/").unwrap(), &[["items.read"]]);
+        assert_eq!(found(Method::POST, "/items").unwrap(), &[["all"]]);
+        assert!(found(Method::GET, "/items/7").unwrap()[0].is_empty());
+        let parts = found(Method::DELETE, "/items/7/parts/x").unwrap();
+        assert!(are_granted(parts, &[]), "the second requirement asks for no scope");
+        assert_eq!(found(Method::GET, "/nothing").unwrap_err().kind, Kind::NotFound);
+        let wrong = found(Method::PUT, "/items").unwrap_err();
+        assert_eq!(wrong.kind, Kind::MethodNotAllowed);
+        assert_eq!(wrong.headers[0].1, "GET, HEAD, POST");
+    }
+
+    #[test]
+    fn a_document_may_be_yaml_and_what_is_none_is_refused() {
+        let yaml = "openapi: 3.1.0\npaths:\n  /a:\n    get: {}\n";
+        let operations = Operations::read(yaml, &["usual".to_owned()]).unwrap();
+
+        assert_eq!(operations.find(&Method::GET, "/a").unwrap(), &[["usual"]]);
+        for text in ["", "{}", "[1]", "{\"openapi\":\"3.0.0\"}", "a: [", "{\"openapi\""] {
+            assert!(Operations::read(text, &[]).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn scopes_are_granted_all_of_one_list() {
+        let asked = vec![vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()]];
+        let granted = |list: &[&str]| {
+            are_granted(&asked, &list.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+
+        assert!(granted(&["b", "a"]) && granted(&["c"]));
+        assert!(!granted(&["a"]) && !granted(&[]));
+    }
+}

@@ -1,0 +1,36 @@
+//! Values that a definition names and does not contain: `env:NAME` and `file:PATH`.
+
+/// Most bytes of a secret's file.
+const FILE_BYTES_MAX: u64 = 64 << 10;
+
+/// Returns the value that a definition means. One that is neither `env:` nor `file:` is itself.
+///
+/// # Errors
+///
+/// What is not there. The message does not contain the value.
+pub(crate) fn secret(value: &str) -> Result<String, String> {
+    if let Some(name) = value.strip_prefix("env:") {
+        return std::env::var(name)
+            .map_err(|_| format!("the environment variable {name} is not set, or is no text"));
+    }
+    let Some(path) = value.strip_prefix("file:") else { return Ok(value.to_owned()) };
+    let cannot = |error: &dyn std::fmt::Display| format!("the file {path} cannot be read: {error}");
+    let about = std::fs::metadata(path).map_err(|error| cannot(&error))?;
+    if about.len() > FILE_BYTES_MAX {
+        return Err(cannot(&"it is too long"));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| cannot(&error))?;
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_itself_or_is_elsewhere() {
+        assert_eq!(secret("plain"), Ok("plain".into()));
+        assert!(secret("env:HOMEROOM_NO_SUCH_VARIABLE").unwrap_err().contains("is not set"));
+        assert!(secret("file:/no/such/file").unwrap_err().contains("cannot be read"));
+    }
+}

@@ -1,0 +1,54 @@
+//! What a key may call of the published APIs, and by which plan.
+
+use homeroom_store::Value;
+use serde::{Deserialize, Serialize};
+
+/// Most APIs and scopes of a key.
+const NAMES_MAX: usize = 1_000;
+
+/// What a key may call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Subscription {
+    /// The plan that limits it; without one, each API's own.
+    #[serde(default)]
+    pub plan: Option<String>,
+    /// Names of APIs; `*` for all.
+    pub apis: Vec<String>,
+    /// The scopes that it has for operations.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+}
+
+impl Subscription {
+    /// Returns whether it covers an API.
+    pub(crate) fn has(&self, api: &str) -> bool {
+        self.apis.iter().any(|name| name == api || name == "*")
+    }
+
+    /// Says what is wrong with it.
+    pub(crate) fn fault(&self) -> Option<String> {
+        let mut names = self.apis.iter().chain(&self.scopes).chain(&self.plan);
+        if self.apis.is_empty() {
+            return Some("name the APIs that the key may call: --apis NAME,NAME, or *".into());
+        }
+        if self.apis.len() + self.scopes.len() > NAMES_MAX {
+            return Some(format!("a key has at most {NAMES_MAX} APIs and scopes"));
+        }
+        let is_wrong = |name: &String| name.is_empty() || name.len() > 255;
+        names.any(is_wrong).then(|| "a name has 1 to 255 bytes".to_owned())
+    }
+
+    /// Reads a row of [`crate::sql::SUBSCRIPTIONS`].
+    pub(crate) fn read(row: &[Value]) -> Option<(String, Self)> {
+        let [key, plan, apis, scopes] = row else { return None };
+        let list = |value: &Value| serde_json::from_str(value.as_text()?).ok();
+        let plan = plan.as_text().map(str::to_owned);
+        Some((key.as_text()?.to_owned(), Self { plan, apis: list(apis)?, scopes: list(scopes)? }))
+    }
+
+    /// Returns the arguments of [`crate::sql::SUBSCRIBE`].
+    pub(crate) fn arguments(&self, key: &str) -> Vec<Value> {
+        let list = |names: &[String]| Value::Text(serde_json::Value::from(names).to_string());
+        vec![key.into(), self.plan.clone().into(), list(&self.apis), list(&self.scopes)]
+    }
+}

@@ -1,0 +1,78 @@
+//! Connections that change their protocol, such as WebSocket: bytes go both ways unchanged.
+
+use std::time::Duration;
+
+use homeroom_access::Call;
+use homeroom_client::Url;
+use homeroom_http::{Body, Kind, Problem, Response};
+use http::header::{CONNECTION, HOST, UPGRADE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use http_body_util::{BodyExt as _, Empty};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use crate::headers::strip;
+
+/// Passes a request for another protocol to an upstream, and connects both sides once it agrees.
+///
+/// # Errors
+///
+/// 501 for an upstream within TLS, 502, 503 or 504 where it does not answer.
+pub(crate) async fn pass(
+    mut call: Call,
+    mut headers: HeaderMap,
+    target: &Url,
+    time: Duration,
+) -> Result<Response, Problem> {
+    let origin = target.origin();
+    if origin.is_secure {
+        return Err(Problem::of(Kind::NotImplemented)
+            .detail("Upgraded connections are passed to upstreams without TLS only."));
+    }
+    let upgrade = call.upgrade.take();
+    let protocol = call.headers.get(UPGRADE).cloned().unwrap_or(HeaderValue::from_static(""));
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, protocol);
+    let authority = target.as_uri().authority().map_or("", |authority| authority.as_str());
+    headers.insert(HOST, HeaderValue::from_str(authority).map_err(|_| failed())?);
+    let late = |_| Problem::of(Kind::GatewayTimeout);
+    let connecting = TcpStream::connect((origin.host.as_str(), origin.port));
+    let connected = tokio::time::timeout(time, connecting).await.map_err(late)?;
+    let stream = connected.map_err(|_| {
+        Problem::of(Kind::ServiceUnavailable).detail("No upstream of this API can be reached.")
+    })?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|_| failed())?;
+    tokio::spawn(connection.with_upgrades());
+    let mut request = http::Request::new(Empty::<bytes::Bytes>::new());
+    *request.method_mut() = call.method.clone();
+    *request.uri_mut() = target.path_and_query().parse().map_err(|_| failed())?;
+    *request.headers_mut() = headers;
+    let sent = tokio::time::timeout(time, sender.send_request(request)).await.map_err(late)?;
+    let mut answer = sent.map_err(|_| failed())?;
+    if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+        let (mut head, body) = answer.into_parts();
+        strip(&mut head.headers);
+        return Ok(Response::from_parts(head, Body::stream(body.map_err(Into::into))));
+    }
+    let upstream = hyper::upgrade::on(&mut answer);
+    let (mut head, _) = answer.into_parts();
+    let agreed = head.headers.get(UPGRADE).cloned();
+    strip(&mut head.headers);
+    head.headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    if let Some(agreed) = agreed {
+        head.headers.insert(UPGRADE, agreed);
+    }
+    let caller = upgrade.ok_or_else(failed)?;
+    tokio::spawn(async move {
+        if let (Ok(caller), Ok(upstream)) = tokio::join!(caller, upstream) {
+            let (mut caller, mut upstream) = (TokioIo::new(caller), TokioIo::new(upstream));
+            _ = tokio::io::copy_bidirectional(&mut caller, &mut upstream).await;
+        }
+    });
+    Ok(Response::from_parts(head, Body::empty()))
+}
+
+fn failed() -> Problem {
+    Problem::of(Kind::BadGateway)
+}
