@@ -26,6 +26,7 @@ mod one_store;
 mod outputs;
 mod overload;
 mod postgres;
+mod published;
 mod refused_start;
 mod reports;
 mod restore;

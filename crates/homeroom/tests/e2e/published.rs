@@ -1,0 +1,253 @@
+//! APIs that a file publishes, called over HTTP.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Place, Server, eventually};
+
+/// An upstream that answers each request with what it has received.
+struct Upstream {
+    address: SocketAddr,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Upstream {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let counted = Arc::clone(&counted);
+                std::thread::spawn(move || answer(&stream, &counted));
+            }
+        });
+        Self { address, asked }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+fn answer(stream: &TcpStream, asked: &AtomicUsize) {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if reader.read_line(&mut head).unwrap_or(0) == 0 {
+                return;
+            }
+        }
+        let length = head.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+        });
+        let mut body = vec![0; length.unwrap_or(0)];
+        if reader.read_exact(&mut body).is_err() {
+            return;
+        }
+        asked.fetch_add(1, Ordering::Relaxed);
+        if head.contains(" /silent") {
+            std::thread::sleep(std::time::Duration::from_secs(5));
+        }
+        let text = json!({"head": head, "body": String::from_utf8_lossy(&body)}).to_string();
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{text}",
+            text.len()
+        );
+        if (&mut &*stream).write_all(answer.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn file(upstream: &Upstream) -> String {
+    let url = upstream.url();
+    format!(
+        "[[plans]]\nname = 'few'\nrequests_per_second = 0.001\nburst = 3\n\
+         [[apis]]\nname = 'echo'\ncontext = 'echo'\nversion = 'v1'\nupstream = ['{url}/base']\n\
+         openapi = 'echo.json'\ntimeout = '500ms'\n\
+         transform.request = [{{op = 'rename', path = '/a', to = 'b'}}]\n\
+         transform.response = [{{op = 'drop', path = '/head'}}]\n\
+         [[apis]]\nname = 'limited'\ncontext = 'limited'\nversion = 'v1'\nupstream = ['{url}']\n\
+         [[apis]]\nname = 'open'\ncontext = 'open'\nversion = 'v1'\nsecurity = 'none'\n\
+         upstream = ['http://127.0.0.1:9', '{url}']\nmax_body = '1KiB'\n\
+         [[apis]]\nname = 'gone'\ncontext = 'gone'\nversion = 'v1'\nsecurity = 'none'\n\
+         upstream = ['http://127.0.0.1:9']\n\
+         [[apis]]\nname = 'keyed'\ncontext = 'keyed'\nversion = 'v1'\nsecurity = 'api-key'\n\
+         upstream = ['{url}']\n\
+         [[apis]]\nname = 'ods'\ncontext = 'ods'\nversion = 'v3'\npart = 'data'\n"
+    )
+}
+
+fn publish(place: &Place, upstream: &Upstream) {
+    let operations = json!({"openapi": "3.0.0", "paths": {
+        "/items": {"post": {}, "get": {"security": [{"o": ["items.read"]}]}},
+        "/admin": {"get": {"security": [{"o": ["items.admin"]}]}},
+        "/silent": {"get": {}}}});
+    place.write("echo.json", operations.to_string());
+    place.write("apis.toml", file(upstream));
+    place.done(&["gateway", "apply", "apis.toml"]);
+}
+
+fn subscriber(place: &Place, arguments: &[&str]) -> (String, String) {
+    let made = place.json(&[&["keys", "create", "--json"], arguments].concat());
+    let text = |name: &str| made[name].as_str().unwrap().to_owned();
+    (text("key"), text("secret"))
+}
+
+fn send(client: &mut Client, method: &str, path: &str, body: &str) -> crate::support::Answer {
+    client
+        .send(method, path, &[("content-type", "application/json")], Some(body.as_bytes()))
+        .unwrap()
+}
+
+#[test]
+fn a_published_api_is_called_by_those_who_have_subscribed_to_it() {
+    let (place, upstream) = (Place::new(), Upstream::start());
+    let server = Server::start(&place);
+    publish(&place, &upstream);
+    let key = subscriber(&place, &["--apis", "echo,keyed", "--api-scopes", "items.read"]);
+    let mut client = server.client_of(&key);
+
+    let got = client.get("/apis/echo/v1/items?x=1&y=%20");
+    let posted = send(&mut client, "POST", "/apis/echo/v1/items", "{\"a\": 1.0, \"c\":2}");
+
+    assert_eq!(got.status, 200, "{}", got.text());
+    assert!(got.json()["head"].is_null(), "the answer is changed: {}", got.text());
+    assert_eq!(posted.json()["body"], "{\"b\": 1.0, \"c\":2}");
+    let asked = upstream.asked();
+    for (method, path, body, status) in [
+        ("GET", "/apis/echo/v1/admin", "", 403),
+        ("GET", "/apis/echo/v1/nothing", "", 404),
+        ("DELETE", "/apis/echo/v1/items", "", 405),
+        ("POST", "/apis/echo/v1/items", "no JSON", 400),
+        ("GET", "/apis/limited/v1/x", "", 403),
+        ("GET", "/apis/unknown/v1/x", "", 404),
+        ("GET", "/apis/echo/v1/../v1/items", "", 400),
+    ] {
+        let refused = send(&mut client, method, path, body);
+        assert_eq!(refused.status, status, "{method} {path}: {}", refused.text());
+    }
+    assert_eq!(server.client().get("/apis/echo/v1/items").status, 401);
+    assert_eq!(upstream.asked(), asked, "what is refused does not reach the upstream");
+    let api_key = format!("{}.{}", key.0, key.1);
+    let keyed = server.client().send("GET", "/apis/keyed/v1/x", &[("x-api-key", &*api_key)], None);
+    let head = keyed.unwrap().json()["head"].as_str().unwrap().to_lowercase();
+    assert!(head.starts_with("get /x http/1.1") && !head.contains("x-api-key"), "{head}");
+    assert!(head.contains("x-forwarded-for: 127.0.0.1"), "{head}");
+    let silent = client.get("/apis/echo/v1/silent");
+    assert_eq!(silent.status, 504, "{}", silent.text());
+}
+
+#[test]
+fn an_api_without_security_falls_back_to_an_upstream_that_is_there() {
+    let (place, upstream) = (Place::new(), Upstream::start());
+    let server = Server::start(&place);
+    publish(&place, &upstream);
+    let mut client = server.client();
+
+    for _ in 0..5 {
+        assert_eq!(client.get("/apis/open/v1/a").status, 200);
+    }
+    let long = send(&mut client, "POST", "/apis/open/v1/a", &"x".repeat(2_000));
+    let gone = server.client().get("/apis/gone/v1/a");
+
+    assert_eq!(long.status, 413);
+    assert_eq!((gone.status, gone.header("retry-after")), (503, Some("1")));
+}
+
+#[test]
+fn a_plan_admits_its_burst_over_all_apis_of_a_key_together() {
+    let (place, upstream) = (Place::new(), Upstream::start());
+    let server = Server::start(&place);
+    publish(&place, &upstream);
+    let key = subscriber(&place, &["--apis", "*", "--plan", "few", "--api-scopes", "items.read"]);
+    let mut client = server.client_of(&key);
+    let asked = upstream.asked();
+
+    let paths = ["/apis/limited/v1/a", "/apis/echo/v1/items"];
+    let answers: Vec<u16> = (0..10).map(|n| client.get(paths[n % 2]).status).collect();
+    let refused = client.get(paths[0]);
+
+    assert_eq!(answers, [200, 200, 200, 429, 429, 429, 429, 429, 429, 429]);
+    assert_eq!(upstream.asked() - asked, 3);
+    assert!(refused.header("retry-after").is_some() && refused.header("ratelimit").is_some());
+}
+
+#[test]
+fn a_part_answers_below_a_published_path_as_it_does_itself() {
+    let (place, upstream) = (Place::new(), Upstream::start());
+    let server = Server::start(&place);
+    publish(&place, &upstream);
+    let key = subscriber(&place, &["--claim-set", "FullAccess", "--apis", "ods"]);
+    let mut client = server.client_of(&key);
+    let made = client.post("/apis/ods/v3/ed-fi/students", &crate::support::student("7", "Ada"));
+    assert_eq!(made.status, 201, "{}", made.text());
+    let (_, path) = made.header("location").unwrap().split_once("/data/v3").unwrap();
+    let path = path.to_owned();
+
+    let direct = client.get(&format!("/data/v3{path}"));
+    let published = client.get(&format!("/apis/ods/v3{path}"));
+
+    assert_eq!(direct.status, 200);
+    assert_eq!((published.status, published.text()), (200, direct.text()));
+    assert_eq!(published.header("etag"), direct.header("etag"));
+}
+
+#[test]
+fn what_a_file_no_longer_names_is_withdrawn_at_once_and_a_restart_keeps_the_rest() {
+    let (place, upstream) = (Place::new(), Upstream::start());
+    let server = Server::start(&place);
+    publish(&place, &upstream);
+    let only = file(&upstream).split("[[apis]]").nth(3).map(|api| format!("[[apis]]{api}"));
+    place.write("only.toml", only.unwrap());
+
+    let before = server.client().get("/apis/gone/v1/a").status;
+    let differs = place.run(&["gateway", "diff", "only.toml", "--json"]);
+    place.done(&["gateway", "apply", "only.toml"]);
+    let after = server.client().get("/apis/gone/v1/a").status;
+    let same = place.run(&["gateway", "diff", "only.toml"]);
+
+    assert_eq!((before, after), (503, 404));
+    assert_eq!(differs.code, Some(6), "{differs:?}");
+    let found: Value = serde_json::from_str(&differs.stdout).unwrap();
+    assert!(found.as_array().unwrap().iter().any(|change| change["field"] == "apis.gone"));
+    assert_eq!(same.code, Some(0), "{same:?}");
+    server.stop();
+    let server = Server::start(&place);
+    eventually("the API is served", || server.client().get("/apis/open/v1/a").status == 200);
+    place.done(&["gateway", "export", "exported.toml"]);
+    assert_eq!(place.run(&["gateway", "diff", "exported.toml"]).code, Some(0));
+}
+
+#[test]
+fn a_wrong_file_is_refused_with_line_and_member() {
+    let place = Place::new();
+    place.write(
+        "wrong.toml",
+        "[[apis]]\nname = 'a'\ncontext = 'a'\nversion = 'v1'\n\n[[apis]]\n\
+        name = 'b'\ncontext = 'a/b'\nversion = 'v1'\nupstream = ['http://a']\nplan = 'none'\n",
+    );
+    place.write("unknown.toml", "\n[[apis]]\nnmae = 'a'\n");
+
+    let wrong = place.run(&["gateway", "lint", "wrong.toml"]);
+    let unknown = place.run(&["gateway", "lint", "unknown.toml"]);
+
+    assert_eq!((wrong.code, unknown.code), (Some(1), Some(1)), "{wrong:?}");
+    for text in ["wrong.toml:1: apis[0].upstream", "wrong.toml:6: apis[1].context", "apis[1].plan"]
+    {
+        assert!(wrong.stderr.contains(text), "{text}: {}", wrong.stderr);
+    }
+    assert!(unknown.stderr.contains("unknown.toml:3: "), "{}", unknown.stderr);
+}
