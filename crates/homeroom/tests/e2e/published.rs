@@ -57,7 +57,7 @@ fn answer(stream: &TcpStream, asked: &AtomicUsize) {
             return;
         }
         asked.fetch_add(1, Ordering::Relaxed);
-        if head.contains(" /silent") {
+        if head.contains("/silent") {
             std::thread::sleep(std::time::Duration::from_secs(5));
         }
         let text = json!({"head": head, "body": String::from_utf8_lossy(&body)}).to_string();
