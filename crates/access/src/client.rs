@@ -17,7 +17,7 @@ pub enum Scope {
     Data,
     /// The Admin API, which manages vendors, applications, keys and claim sets.
     Admin,
-    /// Courses and registrations. No route asks for this scope yet.
+    /// Courses, registrations and launches.
     Learning,
     /// The learning record store. No route asks for this scope yet.
     Xapi,
@@ -30,7 +30,7 @@ impl Scope {
     pub const ALL: [Self; 5] = [Self::Data, Self::Admin, Self::Learning, Self::Xapi, Self::Apis];
 
     /// The scopes that routes of this server ask for; help and hints name only these.
-    pub const SERVED: [Self; 3] = [Self::Data, Self::Admin, Self::Apis];
+    pub const SERVED: [Self; 4] = [Self::Data, Self::Admin, Self::Learning, Self::Apis];
 
     /// Returns the name used in commands and routes.
     pub fn name(self) -> &'static str {

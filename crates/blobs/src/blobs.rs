@@ -96,6 +96,16 @@ impl Blobs {
         Reading::new(id, file, range, CHUNK_BYTES).await
     }
 
+    /// Opens a blob's file, for readers that seek and block.
+    ///
+    /// # Errors
+    ///
+    /// [`BlobError::Damaged`] where the bytes are missing, or why they cannot be read.
+    pub async fn open(&self, blob: &Blob) -> Result<std::fs::File, BlobError> {
+        let id = blob.id;
+        self.place.on(move |folder| folder.read(id)).await
+    }
+
     /// Returns the write that removes a blob, for the plan that removes what names it. Its bytes are
     /// swept after a while, so that whoever reads them meanwhile gets them all.
     pub fn removal(id: BlobId, now: ChangedAt) -> Write {

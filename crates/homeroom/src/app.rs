@@ -13,6 +13,7 @@ use homeroom_access::{Access, AccessConfig, ApiClient};
 use homeroom_apis::Apis;
 use homeroom_blobs::Blobs;
 use homeroom_bulk_api::BulkService;
+use homeroom_course::{Courses, Origins};
 use homeroom_data::DataApi;
 use homeroom_data::composites::{self, Composites};
 use homeroom_data::metadata::{self, Credentials, Metadata, PageRequest, Shown};
@@ -47,6 +48,8 @@ pub struct App {
     pub blobs: Blobs,
     /// What clients upload to be loaded.
     pub bulk: BulkService,
+    /// Courses, registrations and launches.
+    pub courses: Courses,
     /// Metrics of this process.
     pub metrics: Arc<Metrics>,
     /// Items of the loads that this process did.
@@ -133,6 +136,7 @@ impl App {
         let apis = Arc::new(Apis::new(store.clone()));
         let jobs = Jobs::new(store.clone(), JobLimits::default());
         let blobs = Blobs::new(config.blob_place(), store.clone(), config.blob_limits());
+        let courses = Courses::new(store.clone(), jobs.clone(), blobs.clone());
         let access = Access::open(store, Arc::clone(&standard.model), AccessConfig::default(), now)
             .await
             .map_err(|e| Failure::because("opening the client registry", chain(&e)))?;
@@ -153,6 +157,7 @@ impl App {
             load_metrics: Arc::default(),
             blobs,
             bulk,
+            courses,
             metrics: Arc::new(metrics),
             store_gauges,
             standard,
@@ -184,6 +189,7 @@ impl App {
         config: &ServerConfig,
         credentials: Option<Credentials>,
         listening: SocketAddr,
+        origins: &Origins,
     ) -> Vec<Route<ApiClient>> {
         let model = Arc::clone(&self.data.catalog.model);
         let page_model = Arc::clone(&model);
@@ -211,6 +217,9 @@ impl App {
         if config.serves(Part::Bulk) {
             routes.extend(homeroom_bulk_api::routes(&self.bulk));
         }
+        if config.serves(Part::Learning) {
+            routes.extend(homeroom_course::routes(&self.courses, origins));
+        }
         if config.serves(Part::Data) {
             routes.extend(metadata::routes(&metadata));
             routes.extend(homeroom_data::routes(&self.data, &self.access));
@@ -230,10 +239,16 @@ impl App {
         limits: Limits,
         credentials: Option<Credentials>,
         listening: SocketAddr,
+        origins: &Origins,
     ) -> Result<FrontDoor, Failure> {
         let (access, metrics) = (Arc::clone(&self.access), Arc::clone(&self.metrics));
-        FrontDoor::new(self.routes(config, credentials, listening), access, metrics, limits)
-            .map_err(|e| Failure::because("building the front door", e))
+        FrontDoor::new(
+            self.routes(config, credentials, listening, origins),
+            access,
+            metrics,
+            limits,
+        )
+        .map_err(|e| Failure::because("building the front door", e))
     }
 }
 

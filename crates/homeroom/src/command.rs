@@ -4,6 +4,7 @@ pub mod claim_sets;
 pub mod claims;
 pub mod config;
 pub mod counts;
+pub mod course;
 pub mod demo;
 pub mod export;
 pub mod gateway;

@@ -105,6 +105,9 @@ pub fn perform(
         Request::Jobs(asked) => runtime
             .block_on(app.jobs.manage(asked, ChangedAt::now()))
             .map_err(|error| failed(&error)),
+        Request::Courses(asked) => {
+            runtime.block_on(app.courses.manage(asked)).map_err(|error| failed(&error))
+        }
         Request::Backup { to, time_max_ms } => {
             let blobs_to = BlobPlace::beside(&to);
             if let Some(taken) = [to.as_path(), blobs_to.path()]

@@ -12,11 +12,12 @@ use homeroom_access::Access;
 use homeroom_apis::{Apis, ApisError};
 use homeroom_blobs::{Blobs, Swept};
 use homeroom_bulk_api::BulkService;
+use homeroom_course::Origins;
 use homeroom_data::metadata::Credentials;
 use homeroom_gateway::{
     AccessLog, FrontDoor, Identity, Limits, Listener, LoggedRequests, Rate, Times, Tls,
 };
-use homeroom_http::Cors;
+use homeroom_http::{Cors, Site};
 use homeroom_jobs::{Kind, Runner};
 use homeroom_store::ChangedAt;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -40,6 +41,9 @@ const SWEEP_MIN: Duration = Duration::from_millis(100);
 const SWEEP_MAX: Duration = Duration::from_mins(10);
 /// The time between two sweeps of bulk operations.
 const SWEEP_BULK: Duration = Duration::from_mins(5);
+
+/// The port of content, where nobody has chosen one.
+const CONTENT_PORT: u16 = 8081;
 
 /// The most connections of the admin listener.
 const ADMIN_CONNECTIONS_MAX: u64 = 256;
@@ -74,6 +78,7 @@ fn connections(files: u64, cores: u64, wanted: u32) -> (usize, usize) {
 /// leaves nothing behind. Connections wait until the server serves.
 pub struct Listeners {
     main: Listener,
+    content: Option<Listener>,
     admin: Listener,
 }
 
@@ -89,17 +94,23 @@ impl Listeners {
         }
         let tls = tls(&config.server)?;
         let mut main = bind(config.server.listen, "server.listen")?;
+        let mut content = None;
+        if config.server.serves(Part::Learning) {
+            content = Some(bind_content(config.server.content_listen)?.of(Site::Content));
+        }
         if let Some(tls) = tls {
-            main = main.with_tls(tls);
+            main = main.with_tls(tls.clone());
+            content = content.map(|content| content.with_tls(tls));
         }
         let admin = bind(config.server.admin_listen, "server.admin_listen")?;
-        Ok(Self { main, admin })
+        Ok(Self { main, content, admin })
     }
 }
 
 /// A bound server that does not serve yet.
 pub struct Server {
     main: Listener,
+    content: Option<Listener>,
     admin: Listener,
     control: Option<control::Socket>,
     door: Arc<FrontDoor>,
@@ -116,7 +127,7 @@ impl Server {
     ///
     /// Why there can be no control socket; routes that contradict each other.
     pub fn new(
-        Listeners { main, admin }: Listeners,
+        Listeners { main, content, admin }: Listeners,
         app: App,
         config: &Config,
         credentials: Option<Credentials>,
@@ -133,8 +144,15 @@ impl Server {
             ..Limits::default()
         };
         let pages = Cors { origins: config.server.cors_origins.clone(), ..Cors::default() };
-        let mut door =
-            app.front_door(&config.server, limits, credentials, main.address())?.with_cors(pages);
+        let origins = Origins {
+            main_port: main.address().port(),
+            content_port: content.as_ref().map_or(0, |content| content.address().port()),
+            main_url: config.server.public_url.clone(),
+            content_url: config.server.content_url.clone(),
+        };
+        let mut door = app
+            .front_door(&config.server, limits, credentials, main.address(), &origins)?
+            .with_cors(pages);
         if let Some(per_second) = config.server.client_rate {
             door = door.with_rate(Rate { per_second, burst: config.server.client_burst });
         }
@@ -163,7 +181,7 @@ impl Server {
         let control = config.store.control_socket();
         let control = control.as_deref().map(control::Socket::bind).transpose()?;
         let admin_door = Arc::new(admin_door);
-        Ok(Self { main, admin, control, door, admin_door, app, config: config.clone() })
+        Ok(Self { main, content, admin, control, door, admin_door, app, config: config.clone() })
     }
 
     /// Returns the address of the API.
@@ -175,6 +193,11 @@ impl Server {
     pub fn url(&self) -> String {
         let scheme = if self.config.server.tls.is_empty() { "http" } else { "https" };
         format!("{scheme}://{}", self.address())
+    }
+
+    /// Returns the address of the courses' content, if courses are served.
+    pub fn content_address(&self) -> Option<SocketAddr> {
+        self.content.as_ref().map(Listener::address)
     }
 
     /// Returns the address of metrics and probes.
@@ -200,8 +223,12 @@ impl Server {
         let control = self.control.map(|control| control.serve(self.app.clone()));
         let sweeping = tokio::spawn(sweep(self.app.blobs.clone()));
         let sweeping_bulk = tokio::spawn(sweep_bulk(self.app.bulk.clone()));
-        let kinds = kinds(&self.config, &self.app.bulk);
+        let kinds = kinds(&self.config, &self.app);
         let runner = Runner::start(&self.app.jobs, kinds, homeroom_jobs::Times::default());
+        let content = self.content.map(|content| {
+            let told = told(stopped.clone());
+            tokio::spawn(content.serve(Arc::clone(&self.door), told, times))
+        });
         let main = tokio::spawn(self.main.serve(self.door, told(stopped), times));
         let admin =
             tokio::spawn(self.admin.serve(self.admin_door, told(nothing_left), admin_times));
@@ -215,6 +242,9 @@ impl Server {
         }
         // Requests and jobs finish at the same time, each within the drain time.
         _ = tokio::join!(main, runner.stop(times.drain));
+        if let Some(content) = content {
+            _ = content.await;
+        }
         // The admin listener stops last: while requests finish, it reports that no more are
         // accepted.
         _ = drained.send(true);
@@ -262,8 +292,15 @@ async fn sweep_bulk(bulk: BulkService) {
 }
 
 /// Returns the kinds of jobs that this process does.
-fn kinds(config: &Config, bulk: &BulkService) -> Vec<Kind> {
-    if config.server.serves(Part::Bulk) { vec![homeroom_bulk_api::kind(bulk)] } else { vec![] }
+fn kinds(config: &Config, app: &App) -> Vec<Kind> {
+    let mut kinds = vec![];
+    if config.server.serves(Part::Bulk) {
+        kinds.push(homeroom_bulk_api::kind(&app.bulk));
+    }
+    if config.server.serves(Part::Learning) {
+        kinds.extend(homeroom_course::kinds(&app.courses));
+    }
+    kinds
 }
 
 /// Follows changes of what is published that other nodes make, if there can be other nodes; `done` is
@@ -375,6 +412,22 @@ fn request_log(config: &LogConfig) -> Result<Option<AccessLog>, Failure> {
 
 fn bind(address: SocketAddr, setting: &str) -> Result<Listener, Failure> {
     Listener::bind(address).map_err(|error| Failure::Failed(format!("{setting}: {error}")))
+}
+
+/// Binds the address of content. One that nobody has chosen may be another where it is taken.
+fn bind_content(chosen: Option<SocketAddr>) -> Result<Listener, Failure> {
+    const SETTING: &str = "server.content_listen";
+    if let Some(chosen) = chosen {
+        return bind(chosen, SETTING);
+    }
+    match Listener::bind(SocketAddr::from(([127, 0, 0, 1], CONTENT_PORT))) {
+        Ok(listener) => Ok(listener),
+        Err(error) => {
+            let listener = bind(SocketAddr::from(([127, 0, 0, 1], 0)), SETTING)?;
+            tracing::info!(%error, content = %listener.address(), "content has another port");
+            Ok(listener)
+        }
+    }
 }
 
 async fn told(mut stopped: watch::Receiver<bool>) {

@@ -85,6 +85,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0016_published.sql"),
         postgres: include_str!("../migrations/0016_published.sql"),
     },
+    Migration {
+        version: 18,
+        name: "courses",
+        sqlite: include_str!("../migrations/0018_courses.sql"),
+        postgres: include_str!("../migrations/0018_courses.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

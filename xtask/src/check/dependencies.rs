@@ -22,6 +22,17 @@ const KNOWS: &[(&str, &[&str])] = &[
     ("homeroom-district", &["homeroom-model"]),
     ("homeroom-access", &["homeroom-http", "homeroom-store", "homeroom-model"]),
     ("homeroom-admin", &["homeroom-access", "homeroom-http", "homeroom-store"]),
+    (
+        "homeroom-course",
+        &[
+            "homeroom-access",
+            "homeroom-blobs",
+            "homeroom-client",
+            "homeroom-http",
+            "homeroom-jobs",
+            "homeroom-store",
+        ],
+    ),
     ("homeroom-gateway", &["homeroom-access", "homeroom-http", "homeroom-store", "homeroom-model"]),
     ("homeroom-document", &["homeroom-access", "homeroom-store", "homeroom-model"]),
     (

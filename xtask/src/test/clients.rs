@@ -20,6 +20,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "lightbeam", installs: true },
     Suite { name: "edfi_api_client", installs: true },
     Suite { name: "schemathesis", installs: true },
+    Suite { name: "rustici_cloud", installs: true },
     Suite { name: "duckdb", installs: true },
 ];
 

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use crate::app::{App, chain};
 use crate::config::ConfigArgs;
 use crate::config::DEFAULT_VERSION;
+use crate::config::Part;
 use crate::config::StandardConfig;
 use crate::exit::{Exit, Failure};
 use crate::serve::{Listeners, Server, hung_up, told_to_stop};
@@ -42,6 +43,9 @@ pub struct DemoArgs {
     /// Address of the API [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
+    /// Address of the content of courses [default: 127.0.0.1:8081, or a free port]
+    #[arg(long, value_name = "ADDRESS")]
+    content_listen: Option<String>,
     /// Address of metrics and probes [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<String>,
@@ -60,6 +64,7 @@ pub struct DemoArgs {
 pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
     let flags = [
         ("server.listen", args.listen.clone()),
+        ("server.content_listen", args.content_listen.clone()),
         ("server.admin_listen", args.admin_listen.clone()),
     ];
     let config = super::prepare_quietly_with(&args.config, &flags)?;
@@ -73,9 +78,16 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
         let loaded = fill(&app, plan).await?;
         let failing = write_failing(&config.store.data_dir)?;
         let credentials = new_key(&app).await?;
+        let course = if config.server.serves(Part::Learning) {
+            let launched = app.courses.launch_sample().await;
+            Some(launched.map_err(|e| Failure::because("adding the sample course", chain(&e)))?)
+        } else {
+            None
+        };
         let server = Server::new(listeners, app, &config, Some(credentials.clone()))?;
         let (stop, hung_up) = (told_to_stop(), hung_up());
         let demo = Demo {
+            course: course.map(|path| format!("{}{path}", server.url())),
             url: server.url(),
             data_dir: config.store.data_dir.clone(),
             failing,
@@ -196,6 +208,8 @@ async fn new_key(app: &App) -> Result<Credentials, Failure> {
 }
 
 struct Demo {
+    /// The address of a launch of the sample course.
+    course: Option<String>,
     url: String,
     data_dir: PathBuf,
     failing: PathBuf,
@@ -232,6 +246,7 @@ impl Demo {
             "documents": self.loaded.map(|(documents, _)| documents),
             "curl": self.curls(),
             "failingLoad": self.failing_command(),
+            "course": self.course,
         })
     }
 
@@ -243,11 +258,14 @@ impl Demo {
             None => "the existing store".into(),
         };
         let [token, students, enrolments] = self.curls();
+        let course = self.course.as_ref().map_or(String::new(), |course| {
+            format!("Play a sample course (the link is good for a day):\n\n{course}\n\n")
+        });
         format!(
             "Homeroom serves {made}.\n\n  \
              URL     {}\n  key     {}\n  secret  {}\n\n\
              Try it:\n\n{token}\n{students}\n{enrolments}\n\n\
-             See what rejected records look like, in another terminal:\n\n{}\n\n\
+             {course}See what rejected records look like, in another terminal:\n\n{}\n\n\
              Stop with Ctrl-C. The store stays in {}.",
             self.url,
             self.credentials.key,

@@ -30,6 +30,7 @@ enum KeysCommand {
     #[command(after_help = "Examples:
   homeroom keys create --claim-set FullAccess --name trial
   homeroom keys create --claim-set SISVendor --education-organizations 255901,255902 --json
+  homeroom keys create --scope learning --json
   homeroom keys create --claim-set AssessmentVendor --namespace-prefixes uri://acme.org
   homeroom keys create --apis payments --plan gold --api-scopes items.read")]
     Create {
@@ -51,7 +52,7 @@ enum KeysCommand {
         /// Ownership token that the key's new documents get
         #[arg(long, value_name = "TOKEN")]
         creator_token: Option<i64>,
-        /// Scopes: data, admin, apis [default: data; apis with --apis]
+        /// Scopes: data, admin, learning, apis [default: data; apis with --apis]
         #[arg(long, value_delimiter = ',')]
         scope: Vec<String>,
         /// Published APIs that the key may call, by name; * for all

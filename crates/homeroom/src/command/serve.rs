@@ -22,10 +22,13 @@ pub struct ServeArgs {
     /// Address of the API [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
+    /// Address of the content of courses [default: 127.0.0.1:8081, or a free port]
+    #[arg(long, value_name = "ADDRESS")]
+    content_listen: Option<String>,
     /// Address of metrics and probes [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<String>,
-    /// Parts to serve, separated by commas: data, admin [default: all]
+    /// Parts to serve, separated by commas: data, bulk, admin, learning [default: all]
     #[arg(long, value_name = "PARTS")]
     parts: Option<String>,
 }
@@ -34,6 +37,7 @@ pub struct ServeArgs {
 pub fn run(args: ServeArgs) -> Result<Exit, Failure> {
     let flags = [
         ("server.listen", args.listen),
+        ("server.content_listen", args.content_listen),
         ("server.admin_listen", args.admin_listen),
         ("server.parts", args.parts),
     ];
@@ -64,6 +68,7 @@ fn serve(config: &Config) -> Result<Exit, Failure> {
         let stop = told_to_stop();
         tracing::info!(
             api = %server.address(),
+            content = server.content_address().map(tracing::field::display),
             admin = %server.admin_address(),
             store = %config.store.place(),
             standard = config.standard.version,

@@ -28,6 +28,13 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
         let right = "needs server.tls: clients show certificates within TLS only";
         return Some(("server.client_authorities", right.into()));
     }
+    for (name, url) in
+        [("server.public_url", &server.public_url), ("server.content_url", &server.content_url)]
+    {
+        if url.as_ref().is_some_and(|url| url == "*" || !Cors::is_origin(url)) {
+            return Some((name, "is an origin, such as https://learn.example.org".into()));
+        }
+    }
     // The value is not shown, since it may be a URL with a password.
     if let Some(at) = server.cors_origins.iter().position(|origin| !Cors::is_origin(origin)) {
         let right = format!("item {} is not an origin, such as https://app.example.org", at + 1);

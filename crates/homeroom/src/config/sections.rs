@@ -33,6 +33,18 @@ pub struct Config {
 pub struct ServerConfig {
     /// Address of the API. Default: `127.0.0.1:8080`.
     pub listen: SocketAddr,
+    /// Address of the content of courses, which has an origin of its own so that it can reach nothing
+    /// else. Default: none, `127.0.0.1:8081`, or any free port where another program has that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_listen: Option<SocketAddr>,
+    /// Origin of the API as browsers see it, such as `https://learn.example.org`, where it is another
+    /// than that of its requests. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_url: Option<String>,
+    /// Origin of the content of courses as browsers see it, such as `https://content.example.org`.
+    /// Default: none, the API's host with the port of `content_listen`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_url: Option<String>,
     /// Address of metrics and probes. Default: `127.0.0.1:9090`.
     pub admin_listen: SocketAddr,
     /// Longest time for a request's header to arrive, from its first byte. Default: `15s`.
@@ -47,7 +59,8 @@ pub struct ServerConfig {
     /// to each header or replace it. Default: false.
     pub trust_forwarded: bool,
     /// The parts that are served, of `data` (the data API, its composites and its metadata), `bulk`
-    /// (uploads of files that the server loads) and `admin` (the Admin API). Tokens and probes are always served. Default: none, which means all.
+    /// (uploads of files that the server loads), `admin` (the Admin API) and `learning` (courses and
+    /// their player). Tokens and probes are always served. Default: none, which means all.
     pub parts: Vec<Part>,
     /// Maximum number of connections of the API, if the system allows as many open files. Default:
     /// 16384.
@@ -86,6 +99,8 @@ pub enum Part {
     Admin,
     /// Published APIs.
     Gateway,
+    /// Courses: their API, their player and their content.
+    Learning,
 }
 
 impl ServerConfig {
@@ -112,6 +127,9 @@ impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            content_listen: None,
+            public_url: None,
+            content_url: None,
             admin_listen: SocketAddr::from(([127, 0, 0, 1], 9090)),
             header_time: HumanDuration::from_secs(15),
             drain: HumanDuration::from_secs(25),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use homeroom_access::Manage;
 use homeroom_apis::{ApisRequest, Subscription};
 use homeroom_bulk::LoadOptions;
+use homeroom_course::CoursesRequest;
 use homeroom_jobs::JobsRequest;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,7 @@ impl Request {
                 Manage::CreateKey { .. } | Manage::PutClaimSet { .. } | Manage::PutStrategy { .. }
             ),
             Self::CreateSubscriber { .. } | Self::Apis(ApisRequest::Apply(_)) => true,
+            Self::Courses(asked) => matches!(asked, CoursesRequest::Add { .. }),
             Self::Apis(_) | Self::Jobs(_) | Self::Backup { .. } | Self::Views { .. } => false,
         }
     }
@@ -41,6 +43,8 @@ pub enum Request {
     Apis(ApisRequest),
     /// Shows and changes jobs.
     Jobs(JobsRequest),
+    /// Adds and shows courses.
+    Courses(CoursesRequest),
     /// Copies the store.
     Backup {
         /// The path of the new file.

@@ -100,6 +100,8 @@ const MAKING_NO_STORE: &[&[&str]] = &[
     &["strategies", "list"],
     &["jobs", "list"],
     &["gateway", "export"],
+    &["course", "list"],
+    &["course", "trace", "nobody"],
     &["load", "students.jsonl", "--dry-run"],
     &["load", "students.jsonl", "--delete"],
     &["views", "apply"],

@@ -6,6 +6,7 @@ mod blobs;
 mod clock;
 mod commands;
 mod configuration;
+mod courses;
 mod damage;
 mod demo;
 mod disk;

@@ -1,0 +1,176 @@
+//! The files of courses over HTTP: packages and assets.
+
+use homeroom_access::Call;
+use homeroom_http::{Problem, Response};
+use homeroom_store::ChangedAt;
+use http::{HeaderValue, header};
+use serde_json::json;
+
+use super::{Api, as_file, done, json, number};
+use crate::course::{CourseFile, blob_id};
+use crate::courses::write;
+use crate::error::Error;
+use crate::import::hex;
+use crate::multipart::Multipart;
+use crate::report::moment;
+use crate::sql;
+
+/// The kind of owner of blobs of single files.
+const ASSET: &str = "course-asset";
+
+async fn newest(api: &Api, call: &Call) -> Result<i64, Error> {
+    Ok(api.courses.course(call.params.get("course")).await?.newest)
+}
+
+pub(crate) async fn zip(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = newest(&api, &call).await?;
+    download(&api, &call, version).await
+}
+
+pub(crate) async fn zip_of_version(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = number(&call, "version")?;
+    download(&api, &call, version).await
+}
+
+async fn download(api: &Api, call: &Call, version: i64) -> Result<Response, Problem> {
+    let course = call.params.get("course");
+    let version = api.courses.version(course, version, call.now.0).await?;
+    let none = || Error::Unknown("file of this course: it is a page elsewhere".into());
+    let id = version.package.as_deref().and_then(blob_id).ok_or_else(none)?;
+    let blob = api.courses.blobs.find(id).await.map_err(Error::from)?.ok_or_else(none)?;
+    let file = CourseFile {
+        path: "package.zip".into(),
+        blob: blob.id.to_string(),
+        start: 0,
+        bytes: i64::try_from(blob.bytes).unwrap_or(i64::MAX),
+        tag: hex(&blob.sha256[..16]),
+        updated: version.updated,
+    };
+    let response = api.courses.serve(call, &file).await?;
+    Ok(as_file(response, &format!("{course}.zip")))
+}
+
+pub(crate) async fn asset(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = newest(&api, &call).await?;
+    one(&api, &call, version).await
+}
+
+pub(crate) async fn asset_of_version(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = number(&call, "version")?;
+    one(&api, &call, version).await
+}
+
+async fn one(api: &Api, call: &Call, version: i64) -> Result<Response, Problem> {
+    let file = wanted(api, call, version).await?;
+    let mut response = api.courses.serve(call, &file).await?;
+    // The same address may have another file tomorrow.
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let name = file.path.rsplit('/').next().unwrap_or_default().to_owned();
+    Ok(as_file(response, &name))
+}
+
+async fn wanted(api: &Api, call: &Call, version: i64) -> Result<CourseFile, Problem> {
+    let query = call.query()?;
+    let path = query.get("relativePath").unwrap_or_default().trim_matches('/');
+    let found = api.courses.file(call.params.get("course"), version, path).await?;
+    Ok(found.ok_or_else(|| Error::Unknown("such file in the course".into()))?)
+}
+
+pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = newest(&api, &call).await?;
+    listed(&api, &call, version).await
+}
+
+pub(crate) async fn list_of_version(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = number(&call, "version")?;
+    listed(&api, &call, version).await
+}
+
+async fn listed(api: &Api, call: &Call, version: i64) -> Result<Response, Problem> {
+    let course = call.params.get("course");
+    api.courses.version(course, version, call.now.0).await?;
+    let rows = api.courses.list(sql::FILES, vec![course.into(), version.into()]).await?;
+    let files = rows.iter().map(CourseFile::of).collect::<Result<Vec<_>, _>>()?;
+    let shown: Vec<_> = files
+        .iter()
+        .map(|file| json!({ "path": file.path, "size": file.bytes, "modified": moment(file.updated) }))
+        .collect();
+    Ok(json(&json!({ "files": shown })))
+}
+
+pub(crate) async fn delete(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = newest(&api, &call).await?;
+    removed(&api, &call, version).await
+}
+
+pub(crate) async fn delete_of_version(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = number(&call, "version")?;
+    removed(&api, &call, version).await
+}
+
+async fn removed(api: &Api, call: &Call, version: i64) -> Result<Response, Problem> {
+    let file = wanted(api, call, version).await?;
+    let arguments = vec![call.params.get("course").into(), version.into(), file.path.into()];
+    api.courses.write(vec![write(sql::FILE_DELETE, arguments)]).await?;
+    Ok(done())
+}
+
+pub(crate) async fn upload(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = newest(&api, &call).await?;
+    put(&api, call, version).await
+}
+
+pub(crate) async fn upload_of_version(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = number(&call, "version")?;
+    put(&api, call, version).await
+}
+
+/// Adds a file, or replaces it: the field `file` of a form, and `destination`, its folder.
+async fn put(api: &Api, mut call: Call, version: i64) -> Result<Response, Problem> {
+    let course = call.params.get("course").to_owned();
+    api.courses.version(&course, version, call.now.0).await?;
+    let now = ChangedAt(call.now.0);
+    let content_type = call.header("content-type").unwrap_or_default().to_owned();
+    let boundary = Multipart::boundary(&content_type)
+        .ok_or_else(|| Error::Invalid("send a form with the fields file and destination".into()))?;
+    let mut form = Multipart::new(&boundary, call.stream_body()?);
+    let (mut found, mut folder) = (None, String::new());
+    while let Some(part) = form.next_part().await? {
+        match part.name.as_str() {
+            "destination" => folder = form.text(1_024).await?,
+            "file" if found.is_none() => {
+                let mut writing = api.courses.blobs.begin(ASSET).await.map_err(Error::from)?;
+                while let Some(bytes) = form.chunk().await? {
+                    writing.write(&bytes).await.map_err(Error::from)?;
+                }
+                let written = writing.finish(now).await.map_err(Error::from)?;
+                found = Some((written, part.file_name.unwrap_or_default()));
+            }
+            _ => {}
+        }
+    }
+    let (written, name) =
+        found.ok_or_else(|| Error::Invalid("the form has no field file".into()))?;
+    let name = name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+    let parts: Vec<&str> =
+        folder.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")).collect();
+    let is_bad = |part: &&str| *part == ".." || part.chars().any(char::is_control);
+    if name.is_empty() || parts.iter().chain([&name.as_str()]).any(is_bad) {
+        let message = "the file's name or destination leads out of the course, or is missing";
+        return Err(Error::Invalid(message.into()).into());
+    }
+    let folder = parts.join("/");
+    let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+    let row = written.row(now).map_err(Error::from)?;
+    let blob = written.into_blob();
+    let file = CourseFile {
+        path,
+        blob: blob.id.to_string(),
+        start: 0,
+        bytes: i64::try_from(blob.bytes).unwrap_or(i64::MAX),
+        tag: hex(&blob.sha256[..16]),
+        updated: now.0,
+    };
+    api.courses.write(vec![row, file.put(&course, version)]).await?;
+    Ok(json(&json!({ "filename": name, "destination": folder })))
+}

@@ -1,0 +1,461 @@
+//! Registrations, their launches and their reports over HTTP.
+
+use homeroom_access::Call;
+use homeroom_http::{Problem, Query, Response};
+use homeroom_store::Sql;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::request::{PAGE, body, flag, id, listed, more};
+use super::settings::{PostedSettings, read_posted};
+use super::tags::clean;
+use super::{Api, counted, done, json, number};
+use crate::courses::{Columns, write};
+use crate::error::Error;
+use crate::launch::{EXPIRY_SECONDS, EXPIRY_SECONDS_MAX, LaunchOptions};
+use crate::learner::Learner;
+use crate::registration::{NewRegistration, Registration, removal};
+use crate::report::{Detail, moment, report};
+use crate::run_time::{Progress, whole};
+use crate::sql;
+
+/// Most characters of a learner's names and address.
+const NAME_CHARS_MAX: usize = 1_000;
+/// Microseconds of silence after which a launch counts as ended: 30 minutes.
+const SILENCE_MAX: i64 = 30 * 60 * 1_000_000;
+/// Most commits of a launch whose calls one answer has.
+const TRACE_MAX: i64 = 2_000;
+
+/// A learner as the API sends it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct LearnerBody {
+    pub(crate) id: String,
+    pub(crate) first_name: Option<String>,
+    pub(crate) last_name: Option<String>,
+    pub(crate) email: Option<String>,
+}
+
+impl LearnerBody {
+    pub(crate) fn read(self, tags: Vec<String>) -> Result<Learner, Error> {
+        let id = id(&self.id, "learner.id")?.to_owned();
+        let short = |text: Option<String>, what: &str| {
+            let text = text.unwrap_or_default();
+            if text.chars().count() > NAME_CHARS_MAX {
+                let message = format!("learner.{what} has more than {NAME_CHARS_MAX} characters");
+                return Err(Error::Invalid(message));
+            }
+            Ok(text)
+        };
+        Ok(Learner {
+            id,
+            first_name: short(self.first_name, "firstName")?,
+            last_name: short(self.last_name, "lastName")?,
+            email: short(self.email, "email")?,
+            tags,
+        })
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Create {
+    course_id: String,
+    registration_id: String,
+    learner: LearnerBody,
+    #[serde(default)]
+    learner_tags: Vec<String>,
+    #[serde(default)]
+    registration_tags: Vec<String>,
+    #[serde(default)]
+    post_back: Option<Value>,
+    #[serde(default)]
+    initial_settings: Option<PostedSettings>,
+    #[serde(default)]
+    initial_registration_state: Option<Value>,
+}
+
+fn read_new(create: Create, version: Option<i64>) -> Result<NewRegistration, Error> {
+    if create.initial_registration_state.as_ref().is_some_and(|state| !state.is_null()) {
+        let message = "initialRegistrationState is not offered; create the registration without it";
+        return Err(Error::NotOffered(message.into()));
+    }
+    if create
+        .post_back
+        .as_ref()
+        .is_some_and(|back| back["url"].as_str().is_some_and(|url| !url.is_empty()))
+    {
+        let message = "postBack is not offered yet; read GET /registrations/{id} instead";
+        return Err(Error::NotOffered(message.into()));
+    }
+    Ok(NewRegistration {
+        id: id(&create.registration_id, "registrationId")?.to_owned(),
+        course: id(&create.course_id, "courseId")?.to_owned(),
+        version,
+        learner: create.learner.read(clean(create.learner_tags)?)?,
+        settings: create.initial_settings.map(read_posted).transpose()?.unwrap_or_default(),
+        tags: clean(create.registration_tags)?,
+        postback: String::new(),
+    })
+}
+
+pub(crate) async fn create(api: Api, mut call: Call) -> Result<Response, Problem> {
+    let create: Create = body(&mut call).await?;
+    let query = call.query()?;
+    let version = match query.get("courseVersion").filter(|text| !text.is_empty()) {
+        None => None,
+        Some(text) => Some(
+            text.parse().map_err(|_| Error::Invalid("courseVersion is a whole number".into()))?,
+        ),
+    };
+    api.courses.register(read_new(create, version)?, call.now.0).await?;
+    Ok(done())
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct LinkBody {
+    expiry: Option<i64>,
+    redirect_on_exit_url: Option<String>,
+    tracking: Option<bool>,
+    force_review: Option<bool>,
+    start_sco: Option<String>,
+    culture: Option<String>,
+    css_url: Option<String>,
+}
+
+impl LinkBody {
+    fn read(self) -> Result<(LaunchOptions, i64), Error> {
+        let short = |text: Option<String>, what: &str| {
+            let text = text.unwrap_or_default();
+            if text.len() > 4_096 || text.chars().any(char::is_control) {
+                return Err(Error::Invalid(format!("{what} is too long or cannot be shown")));
+            }
+            Ok(text)
+        };
+        let expiry = match self.expiry.unwrap_or(0) {
+            0 => EXPIRY_SECONDS,
+            seconds if (1..=EXPIRY_SECONDS_MAX).contains(&seconds) => seconds,
+            _ => {
+                let message =
+                    format!("expiry is a number of seconds from 1 to {EXPIRY_SECONDS_MAX}");
+                return Err(Error::Invalid(message));
+            }
+        };
+        let exit_url = short(self.redirect_on_exit_url, "redirectOnExitUrl")?;
+        let scheme = exit_url.split_once(':').map(|(scheme, _)| scheme.to_lowercase());
+        if scheme.is_some_and(|scheme| {
+            matches!(scheme.as_str(), "javascript" | "data" | "vbscript" | "blob" | "file")
+        }) {
+            let message = "redirectOnExitUrl is an http or https address, or a path";
+            return Err(Error::Invalid(message.into()));
+        }
+        let options = LaunchOptions {
+            exit_url,
+            is_untracked: self.tracking == Some(false),
+            is_review: self.force_review == Some(true),
+            start: short(self.start_sco, "startSco")?,
+            culture: short(self.culture, "culture")?,
+            css_url: short(self.css_url, "cssUrl")?,
+        };
+        Ok((options, expiry))
+    }
+}
+
+async fn link(
+    api: &Api,
+    call: &Call,
+    registration: &str,
+    asked: LinkBody,
+) -> Result<Response, Problem> {
+    let (options, expiry) = asked.read()?;
+    let found = api.courses.registration(registration, None).await?;
+    let version = (found.course.as_str(), found.version);
+    let known = api.courses.version(version.0, version.1, call.now.0).await?;
+    if !options.start.is_empty() && known.tree.find(&options.start).is_none() {
+        let message = "startSco is no activity of the course";
+        return Err(Error::Invalid(message.into()).into());
+    }
+    let (id, instance) = (Some(found.id.as_str()), found.instance);
+    let secret =
+        api.courses.add_launch(id, instance, version, &options, expiry, call.now.0).await?;
+    Ok(linked(api, call, &secret))
+}
+
+fn linked(api: &Api, call: &Call, secret: &str) -> Response {
+    json(&json!({ "launchLink": format!("{}/play/{secret}", api.origins.api(call)) }))
+}
+
+pub(crate) async fn launch_link(api: Api, mut call: Call) -> Result<Response, Problem> {
+    let asked: LinkBody = body(&mut call).await?;
+    let registration = call.params.get("registration").to_owned();
+    link(&api, &call, &registration, asked).await
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CreateWithLink {
+    registration: Create,
+    #[serde(default)]
+    launch_link: LinkBody,
+}
+
+pub(crate) async fn create_with_launch_link(api: Api, mut call: Call) -> Result<Response, Problem> {
+    let CreateWithLink { registration, launch_link } = body(&mut call).await?;
+    let new = read_new(registration, None)?;
+    let id = new.id.clone();
+    api.courses.register(new, call.now.0).await?;
+    link(&api, &call, &id, launch_link).await
+}
+
+pub(crate) async fn preview(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = api.courses.course(call.params.get("course")).await?.newest;
+    previewed(&api, call, version).await
+}
+
+pub(crate) async fn preview_of_version(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = number(&call, "version")?;
+    previewed(&api, call, version).await
+}
+
+/// Launches a course for nobody: nothing is recorded.
+async fn previewed(api: &Api, mut call: Call, version: i64) -> Result<Response, Problem> {
+    let asked: LinkBody = body(&mut call).await?;
+    let (options, expiry) = asked.read()?;
+    let course = call.params.get("course");
+    api.courses.version(course, version, call.now.0).await?;
+    let secret =
+        api.courses.add_launch(None, 0, (course, version), &options, expiry, call.now.0).await?;
+    Ok(linked(api, &call, &secret))
+}
+
+fn detail_of(query: &Query) -> Detail {
+    Detail {
+        children: flag(query, "includeChildResults"),
+        interactions: flag(query, "includeInteractionsAndObjectives"),
+        runtime: flag(query, "includeRuntime"),
+    }
+}
+
+async fn reported(
+    api: &Api,
+    registration: &Registration,
+    detail: Detail,
+    now: i64,
+) -> Result<Value, Error> {
+    let version = api.courses.version(&registration.course, registration.version, now).await?;
+    let learner = api.courses.learner(&registration.learner).await?;
+    let states = api.courses.states(&registration.id, registration.instance).await?;
+    Ok(report(registration, &version, learner.as_ref(), &states, detail))
+}
+
+pub(crate) async fn get(api: Api, call: Call) -> Result<Response, Problem> {
+    let registration = api.courses.registration(call.params.get("registration"), None).await?;
+    let detail = detail_of(&call.query()?);
+    Ok(json(&reported(&api, &registration, detail, call.now.0).await?))
+}
+
+pub(crate) async fn get_instance(api: Api, call: Call) -> Result<Response, Problem> {
+    let instance = Some(number(&call, "instance")?);
+    let registration = api.courses.registration(call.params.get("registration"), instance).await?;
+    let detail = detail_of(&call.query()?);
+    Ok(json(&reported(&api, &registration, detail, call.now.0).await?))
+}
+
+pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {
+    let query = call.query()?;
+    let asked = listed(&query)?;
+    let text = |name: &str| query.get(name).unwrap_or_default().to_owned();
+    let (course, learner) = (text("courseId"), text("learnerId"));
+    let (created, after, instance) = asked.after.clone();
+    let mut arguments = vec![
+        created.into(),
+        after.into(),
+        instance.into(),
+        asked.updated.0.into(),
+        asked.updated.1.into(),
+        asked.created.0.into(),
+        asked.created.1.into(),
+        asked.filter.as_str().into(),
+        asked.tags.as_str().into(),
+        i64::try_from(PAGE + 1).unwrap_or(i64::MAX).into(),
+    ];
+    let statement = match (course.as_str(), learner.as_str()) {
+        ("", "") => sql::REGISTRATIONS,
+        ("", learner) => {
+            arguments.push(learner.into());
+            sql::REGISTRATIONS_LEARNER
+        }
+        (course, learner) => {
+            arguments.extend([course.into(), learner.into()]);
+            sql::REGISTRATIONS_COURSE
+        }
+    };
+    let rows = api.courses.list(statement, arguments).await?;
+    let all = rows.iter().map(Registration::of).collect::<Result<Vec<_>, _>>()?;
+    let detail = detail_of(&query);
+    let mut shown = vec![];
+    for registration in all.iter().take(PAGE) {
+        shown.push(reported(&api, registration, detail, call.now.0).await?);
+    }
+    let mut answer = json!({ "registrations": shown });
+    if let Some(last) = all.get(PAGE - 1).filter(|_| all.len() > PAGE) {
+        answer["more"] = more(last.created, &last.id, last.instance).into();
+    }
+    let count = if asked.is_counted {
+        let arguments = vec![
+            asked.updated.0.into(),
+            asked.updated.1.into(),
+            asked.created.0.into(),
+            asked.created.1.into(),
+            course.into(),
+            learner.into(),
+            asked.tags.into(),
+            asked.filter.into(),
+        ];
+        let rows = api.courses.list(sql::REGISTRATIONS_COUNT, arguments).await?;
+        rows.first().and_then(|row| row.first()?.as_integer())
+    } else {
+        None
+    };
+    Ok(counted(&answer, count))
+}
+
+pub(crate) async fn instances(api: Api, call: Call) -> Result<Response, Problem> {
+    let query = call.query()?;
+    let id = call.params.get("registration");
+    api.courses.registration(id, None).await?;
+    let asked = listed(&query)?;
+    let limit = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
+    let arguments = vec![id.into(), asked.after.2.into(), limit.into()];
+    let rows = api.courses.list(sql::INSTANCES, arguments).await?;
+    let all = rows.iter().map(Registration::of).collect::<Result<Vec<_>, _>>()?;
+    let mut shown = vec![];
+    for registration in all.iter().take(PAGE) {
+        shown.push(reported(&api, registration, detail_of(&query), call.now.0).await?);
+    }
+    let mut answer = json!({ "registrations": shown });
+    if let Some(last) = all.get(PAGE - 1).filter(|_| all.len() > PAGE) {
+        answer["more"] = more(last.created, &last.id, last.instance).into();
+    }
+    Ok(json(&answer))
+}
+
+pub(crate) async fn add_instance(api: Api, call: Call) -> Result<Response, Problem> {
+    api.courses.add_instance(call.params.get("registration"), call.now.0).await?;
+    Ok(done())
+}
+
+pub(crate) async fn delete(api: Api, call: Call) -> Result<Response, Problem> {
+    let id = call.params.get("registration");
+    api.courses.registration(id, None).await?;
+    api.courses.write(removal(id)).await?;
+    Ok(done())
+}
+
+pub(crate) async fn delete_instance(api: Api, call: Call) -> Result<Response, Problem> {
+    let (id, instance) = (call.params.get("registration"), number(&call, "instance")?);
+    api.courses.registration(id, Some(instance)).await?;
+    let key = || vec![id.into(), instance.into()];
+    let writes =
+        vec![write(sql::ACTIVITIES_OF_INSTANCE_DELETE, key()), write(sql::INSTANCE_DELETE, key())];
+    api.courses.write(writes).await?;
+    Ok(done())
+}
+
+/// Forgets what the newest instance has saved.
+pub(crate) async fn reset(api: Api, call: Call) -> Result<Response, Problem> {
+    let found = api.courses.registration(call.params.get("registration"), None).await?;
+    let key = || vec![found.id.as_str().into(), found.instance.into()];
+    let mut arguments = key();
+    arguments.push(call.now.0.into());
+    let writes = vec![
+        write(sql::ACTIVITIES_OF_INSTANCE_DELETE, key()),
+        write(sql::REGISTRATION_RESET, arguments),
+    ];
+    api.courses.write(writes).await?;
+    Ok(done())
+}
+
+/// Forgets global objectives and shared data.
+pub(crate) async fn reset_global(api: Api, call: Call) -> Result<Response, Problem> {
+    let (id, now) = (call.params.get("registration").to_owned(), call.now.0);
+    let ask = Sql::new(sql::REGISTRATION, vec![id.as_str().into()]);
+    let change = api.courses.change(ask, move |row| {
+        let found = Registration::of(row.ok_or_else(|| Error::no_registration(&id))?)?;
+        let mut progress: Progress = found.progress;
+        progress.global_objectives.clear();
+        progress.shared_data.clear();
+        let progress =
+            serde_json::to_string(&progress).map_err(|_| Error::damaged("a registration"))?;
+        let arguments =
+            vec![id.as_str().into(), found.instance.into(), progress.into(), now.into()];
+        Ok((vec![write(sql::REGISTRATION_PROGRESS, arguments)], ()))
+    });
+    change.await?;
+    Ok(done())
+}
+
+pub(crate) async fn history(api: Api, call: Call) -> Result<Response, Problem> {
+    launched(&api, &call, None).await
+}
+
+pub(crate) async fn history_of_instance(api: Api, call: Call) -> Result<Response, Problem> {
+    launched(&api, &call, Some(number(&call, "instance")?)).await
+}
+
+async fn launched(api: &Api, call: &Call, instance: Option<i64>) -> Result<Response, Problem> {
+    let id = call.params.get("registration");
+    let found = api.courses.registration(id, instance).await?;
+    let version = api.courses.version(&found.course, found.version, call.now.0).await?;
+    let states = api.courses.states(id, found.instance).await?;
+    let rolled_up = whole(version.standard, &version.tree, &states);
+    let mut shown = vec![];
+    for launch in api.courses.launches(id).await? {
+        if launch.instance != found.instance {
+            continue;
+        }
+        let known = found.progress.launches.get(&launch.id);
+        let tracked = states.values().filter(|state| state.launch == launch.id);
+        let tracked = tracked.map(|state| state.session).sum::<u64>() as f64 / 100.0;
+        let mut one = json!({
+            "id": launch.id,
+            "launchHistoryId": launch.id,
+            "instance": launch.instance,
+            "launchTime": moment(launch.created),
+            "completionStatus": rolled_up.completion.name(),
+            "successStatus": rolled_up.success.name(),
+            "totalSecondsTracked": tracked,
+        });
+        if let Some(score) = rolled_up.score {
+            one["score"] = json!({ "scaled": crate::report::percent(score) });
+        }
+        if let Some(known) = known {
+            one["lastRuntimeUpdate"] = moment(known.last).into();
+            let is_silent = call.now.0.saturating_sub(known.last) > SILENCE_MAX;
+            if known.is_ended || is_silent {
+                one["exitTime"] = moment(known.last).into();
+            }
+        }
+        shown.push(one);
+    }
+    Ok(json(&json!({ "launchHistory": shown })))
+}
+
+/// Answers with the calls of content during a launch.
+pub(crate) async fn trace(api: Api, call: Call) -> Result<Response, Problem> {
+    let launches = api.courses.launches(call.params.get("registration")).await?;
+    let wanted = call.params.get("launch");
+    if !launches.iter().any(|launch| launch.id == wanted) {
+        return Err(Error::Unknown("such launch of this registration".into()).into());
+    }
+    let rows = api.courses.list(sql::TRACE, vec![wanted.into(), TRACE_MAX.into()]).await?;
+    let mut commits = vec![];
+    for row in &rows {
+        let mut row = Columns::of(row, "a trace");
+        let (sequence, at) = (row.number()?, row.number()?);
+        let calls: Value = row.json()?;
+        commits.push(json!({ "sequence": sequence, "saved": moment(at), "calls": calls }));
+    }
+    Ok(json(&json!({ "launch": wanted, "commits": commits })))
+}

@@ -1,0 +1,211 @@
+//! What `homeroom course` asks of the process that owns the store.
+
+use std::path::{Path, PathBuf};
+
+use homeroom_blobs::Blob;
+use homeroom_store::ChangedAt;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
+
+use crate::clock;
+use crate::course::{Course, Settings};
+use crate::courses::{Columns, Courses};
+use crate::error::Error;
+use crate::import::{Import, PACKAGE};
+use crate::launch::LaunchOptions;
+use crate::learner::Learner;
+use crate::registration::NewRegistration;
+use crate::report::moment;
+use crate::sample::{SAMPLE_ID, sample_package};
+use crate::sql;
+
+/// The id of the sample's learner and registration.
+const SAMPLE_LEARNER: &str = "sample";
+
+fn import_of(course: &str, name: &str, blob: &Blob) -> Import {
+    Import {
+        course: course.to_owned(),
+        may_renew: true,
+        tags: vec![],
+        name: name.to_owned(),
+        blob: Some(blob.id.to_string()),
+        url: None,
+        link: None,
+        title: None,
+    }
+}
+
+/// A command's request.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CoursesRequest {
+    /// Imports a file as a course, or as a new version of it.
+    Add {
+        /// The file; its path is absolute.
+        file: PathBuf,
+        /// The course's id.
+        id: String,
+    },
+    /// Lists courses after an id.
+    List {
+        /// Most courses.
+        limit: u32,
+    },
+    /// Shows the launches of a registration, or the calls of one of them.
+    Trace {
+        /// The registration.
+        registration: String,
+        /// The launch; none for a list of all.
+        launch: Option<String>,
+    },
+}
+
+impl Courses {
+    /// Does what a command asks.
+    ///
+    /// # Errors
+    ///
+    /// Says what could not be done.
+    pub async fn manage(&self, request: CoursesRequest) -> Result<Value, Error> {
+        match request {
+            CoursesRequest::Add { file, id } => self.add_file(&file, &id).await,
+            CoursesRequest::List { limit } => self.list_all(limit).await,
+            CoursesRequest::Trace { registration, launch } => {
+                self.traced(&registration, launch.as_deref()).await
+            }
+        }
+    }
+
+    /// Makes sure that the sample course is there with a registration for it, and returns the path of a
+    /// launch of that.
+    ///
+    /// # Errors
+    ///
+    /// Says what could not be done.
+    pub async fn launch_sample(&self) -> Result<String, Error> {
+        let now = clock::now();
+        if let Err(Error::Unknown(_)) = self.course(SAMPLE_ID).await {
+            let mut writing = self.blobs.begin(PACKAGE).await?;
+            writing.write(&sample_package()).await?;
+            let blob =
+                self.blobs.keep(writing.finish(ChangedAt(now)).await?, ChangedAt(now)).await?;
+            self.import_file(&import_of(SAMPLE_ID, "library.zip", &blob), blob, now).await?;
+        }
+        let learner = Learner {
+            id: SAMPLE_LEARNER.into(),
+            first_name: "Sam".into(),
+            last_name: "Sample".into(),
+            ..Learner::default()
+        };
+        let new = NewRegistration {
+            id: SAMPLE_LEARNER.into(),
+            course: SAMPLE_ID.into(),
+            version: None,
+            learner,
+            settings: Settings::new(),
+            tags: vec![],
+            postback: String::new(),
+        };
+        self.register(new, now).await?;
+        let found = self.registration(SAMPLE_LEARNER, None).await?;
+        let (id, instance) = (Some(found.id.as_str()), found.instance);
+        let version = (found.course.as_str(), found.version);
+        let (options, day) = (LaunchOptions::default(), 86_400);
+        let secret = self.add_launch(id, instance, version, &options, day, now).await?;
+        Ok(format!("/play/{secret}"))
+    }
+
+    async fn add_file(&self, file: &Path, id: &str) -> Result<Value, Error> {
+        if id.trim().is_empty() || id.len() > crate::import::ID_BYTES_MAX {
+            return Err(Error::Invalid("the id is empty or too long".into()));
+        }
+        let now = clock::now();
+        let blob = self.keep_file(file, now).await?;
+        let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
+        let import = import_of(id, &name.unwrap_or_default(), &blob);
+        let unused = blob.id;
+        let imported = self.import_file(&import, blob, now).await;
+        if imported.is_err() {
+            self.blobs.remove(unused, ChangedAt(now)).await?;
+        }
+        imported
+    }
+
+    async fn keep_file(&self, file: &Path, now: i64) -> Result<Blob, Error> {
+        let unreadable = |error: std::io::Error| {
+            Error::Invalid(format!("{} cannot be read: {error}", file.display()))
+        };
+        let mut from = tokio::fs::File::open(file).await.map_err(unreadable)?;
+        let mut writing = self.blobs.begin(PACKAGE).await?.at_most(self.limits.packed_bytes);
+        let mut buffer = vec![0; 256 << 10];
+        loop {
+            let read = from.read(&mut buffer).await.map_err(unreadable)?;
+            if read == 0 {
+                break;
+            }
+            writing.write(&buffer[..read]).await?;
+        }
+        let written = writing.finish(ChangedAt(now)).await?;
+        Ok(self.blobs.keep(written, ChangedAt(now)).await?)
+    }
+
+    async fn list_all(&self, limit: u32) -> Result<Value, Error> {
+        let arguments = vec![
+            i64::MIN.into(),
+            "".into(),
+            i64::MIN.into(),
+            i64::MAX.into(),
+            i64::MIN.into(),
+            i64::MAX.into(),
+            "".into(),
+            "".into(),
+            i64::from(limit).into(),
+        ];
+        let rows = self.list(sql::COURSES, arguments).await?;
+        let mut shown = vec![];
+        for row in &rows {
+            let course = Course::of(row)?;
+            let version = self.version(&course.id, course.newest, clock::now()).await?;
+            shown.push(json!({
+                "id": course.id,
+                "title": version.title,
+                "version": version.version,
+                "standard": version.standard.name(),
+                "activities": version.tree.launchable().len(),
+                "updated": moment(course.updated),
+            }));
+        }
+        Ok(Value::Array(shown))
+    }
+
+    async fn traced(&self, registration: &str, launch: Option<&str>) -> Result<Value, Error> {
+        let found = self.registration(registration, None).await?;
+        let launches = self.launches(&found.id).await?;
+        let Some(wanted) = launch else {
+            let shown = launches.iter().map(|launch| {
+                let known = found.progress.launches.get(&launch.id);
+                json!({
+                    "launch": launch.id,
+                    "instance": launch.instance,
+                    "created": moment(launch.created),
+                    "commits": known.map_or(0, |known| known.sequence),
+                    "last": known.map(|known| moment(known.last)),
+                })
+            });
+            return Ok(shown.collect());
+        };
+        if !launches.iter().any(|launch| launch.id == wanted) {
+            return Err(Error::Unknown("such launch of this registration".into()));
+        }
+        let rows = self.list(sql::TRACE, vec![wanted.into(), 10_000.into()]).await?;
+        let mut commits = vec![];
+        for row in &rows {
+            let mut row = Columns::of(row, "a trace");
+            let (sequence, at) = (row.number()?, row.number()?);
+            let calls: Value = row.json()?;
+            commits.push(json!({ "sequence": sequence, "saved": moment(at), "calls": calls }));
+        }
+        Ok(commits.into())
+    }
+}

@@ -1,0 +1,223 @@
+//! The courses of a store, as all its users share them.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use homeroom_blobs::Blobs;
+use homeroom_jobs::Jobs;
+use homeroom_store::{Answer, Ask, Decide, Decision, Plan, Sql, Store, Value, Write};
+
+use crate::course::Version;
+use crate::error::Error;
+use crate::launch::Launch;
+use crate::package::PackageLimits;
+use crate::sql;
+
+/// How long a version is kept in memory without being read again, in microseconds.
+const VERSION_TIME: i64 = 2_000_000;
+/// Most versions that are kept in memory.
+const VERSIONS_MAX: usize = 256;
+/// Most launches that are kept in memory.
+const LAUNCHES_MAX: usize = 100_000;
+
+/// Versions by course and number, each with the moment at which it was read.
+type Versions = HashMap<(String, i64), (Arc<Version>, i64)>;
+
+/// A row of the store.
+pub(crate) type Row = Vec<Value>;
+
+/// The courses of a store; clones share them.
+#[derive(Debug, Clone)]
+pub struct Courses {
+    pub(crate) store: Store,
+    pub(crate) blobs: Blobs,
+    pub(crate) jobs: Jobs,
+    pub(crate) limits: PackageLimits,
+    versions: Arc<Mutex<Versions>>,
+    launches: Arc<Mutex<HashMap<String, Arc<Launch>>>>,
+}
+
+impl Courses {
+    /// Returns the courses of a store.
+    pub fn new(store: Store, jobs: Jobs, blobs: Blobs) -> Self {
+        Self {
+            store,
+            blobs,
+            jobs,
+            limits: PackageLimits::default(),
+            versions: Arc::default(),
+            launches: Arc::default(),
+        }
+    }
+
+    /// Returns the same courses with other limits of packages.
+    #[must_use]
+    pub fn with_limits(self, limits: PackageLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    pub(crate) async fn rows(
+        &self,
+        text: &'static str,
+        arguments: Vec<Value>,
+    ) -> Result<Vec<Row>, Error> {
+        Ok(self.store.look_up(Sql::new(text, arguments)).await?)
+    }
+
+    /// Reads what may be many rows.
+    pub(crate) async fn list(
+        &self,
+        text: &'static str,
+        arguments: Vec<Value>,
+    ) -> Result<Vec<Row>, Error> {
+        Ok(self.store.query(Sql::new(text, arguments)).await?)
+    }
+
+    pub(crate) async fn row(
+        &self,
+        text: &'static str,
+        arguments: Vec<Value>,
+    ) -> Result<Option<Row>, Error> {
+        Ok(self.rows(text, arguments).await?.into_iter().next())
+    }
+
+    pub(crate) async fn run<D>(&self, plan: Plan<D>) -> Result<D::Done, Error>
+    where
+        D: Decide<Refusal = Error>,
+    {
+        Ok(self.store.run(plan).await?.value)
+    }
+
+    /// Writes without asking anything first.
+    pub(crate) async fn write(&self, writes: Vec<Write>) -> Result<(), Error> {
+        let decide =
+            move |_: Vec<Answer>| -> Decision<(), Error> { Decision::Write(writes.clone(), ()) };
+        self.run(Plan { ask: vec![], decide }).await
+    }
+
+    /// Asks for one row, changes it, and writes. The future owns what it needs.
+    pub(crate) fn change<T, F>(
+        &self,
+        ask: Sql,
+        decide: F,
+    ) -> Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>
+    where
+        T: Send + 'static,
+        F: Fn(Option<&Row>) -> Result<(Vec<Write>, T), Error> + Clone + Send + 'static,
+    {
+        let store = self.store.clone();
+        let decide = move |found: Vec<Answer>| {
+            let rows = rows_of(found.into_iter().next());
+            match decide(rows.first()) {
+                Ok((writes, value)) => Decision::Write(writes, value),
+                Err(error) => Decision::Refuse(error),
+            }
+        };
+        let plan = Plan { ask: vec![Ask::Part(ask)], decide };
+        Box::pin(async move { Ok(store.run(plan).await?.value) })
+    }
+
+    /// Returns a version of a course, from memory if it was read lately.
+    pub(crate) async fn version(
+        &self,
+        course: &str,
+        version: i64,
+        now: i64,
+    ) -> Result<Arc<Version>, Error> {
+        let key = (course.to_owned(), version);
+        {
+            let versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((found, read)) = versions.get(&key)
+                && (*read..read.saturating_add(VERSION_TIME)).contains(&now)
+            {
+                return Ok(Arc::clone(found));
+            }
+        }
+        let row = self.row(sql::VERSION, vec![course.into(), version.into()]).await?;
+        let row = row.ok_or_else(|| Error::no_course(course))?;
+        let found = Arc::new(Version::of(&row)?);
+        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        if versions.len() >= VERSIONS_MAX {
+            versions.clear();
+        }
+        versions.insert(key, (Arc::clone(&found), now));
+        Ok(found)
+    }
+
+    /// Forgets what is in memory of a course.
+    pub(crate) fn forget(&self, course: &str) {
+        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        versions.retain(|(known, _), _| known != course);
+    }
+
+    /// Returns a launch that is in memory, by the hash of its secret.
+    pub(crate) fn known_launch(&self, hash: &str) -> Option<Arc<Launch>> {
+        self.launches.lock().unwrap_or_else(PoisonError::into_inner).get(hash).cloned()
+    }
+
+    /// Keeps a launch in memory.
+    pub(crate) fn keep_launch(&self, hash: String, launch: &Arc<Launch>) {
+        let mut launches = self.launches.lock().unwrap_or_else(PoisonError::into_inner);
+        if launches.len() >= LAUNCHES_MAX {
+            launches.clear();
+        }
+        launches.insert(hash, Arc::clone(launch));
+    }
+}
+
+/// Returns the rows of an answer.
+pub(crate) fn rows_of(answer: Option<Answer>) -> Vec<Row> {
+    match answer {
+        Some(Answer::Rows(rows)) => rows,
+        _ => vec![],
+    }
+}
+
+/// Creates a write of this part's tables.
+pub(crate) fn write(text: &'static str, arguments: Vec<Value>) -> Write {
+    Write::Part(Sql::new(text, arguments))
+}
+
+/// The columns of a row, read in order.
+pub(crate) struct Columns<'r> {
+    row: &'r [Value],
+    at: usize,
+    what: &'static str,
+}
+
+impl<'r> Columns<'r> {
+    pub(crate) fn of(row: &'r [Value], what: &'static str) -> Self {
+        Self { row, at: 0, what }
+    }
+
+    fn next(&mut self) -> Result<&'r Value, Error> {
+        let value = self.row.get(self.at).ok_or_else(|| Error::damaged(self.what))?;
+        self.at += 1;
+        Ok(value)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<String, Error> {
+        let what = self.what;
+        self.next()?.as_text().map(str::to_owned).ok_or_else(|| Error::damaged(what))
+    }
+
+    pub(crate) fn number(&mut self) -> Result<i64, Error> {
+        let what = self.what;
+        self.next()?.as_integer().ok_or_else(|| Error::damaged(what))
+    }
+
+    pub(crate) fn some_text(&mut self) -> Result<Option<String>, Error> {
+        Ok(self.next()?.as_text().map(str::to_owned))
+    }
+
+    pub(crate) fn some_number(&mut self) -> Result<Option<i64>, Error> {
+        Ok(self.next()?.as_integer())
+    }
+
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&mut self) -> Result<T, Error> {
+        let what = self.what;
+        let text = self.next()?.as_text().ok_or_else(|| Error::damaged(what))?;
+        serde_json::from_str(text).map_err(|_| Error::damaged(what))
+    }
+}

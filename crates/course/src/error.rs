@@ -1,0 +1,142 @@
+//! Why a request is refused.
+
+use homeroom_blobs::BlobError;
+use homeroom_http::{Kind, Problem};
+use homeroom_jobs::JobError;
+use homeroom_store::{Refused, StoreError};
+
+/// Why something was not done.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// There is no such thing.
+    #[error("there is no {0}")]
+    Unknown(String),
+    /// What was sent cannot be used.
+    #[error("{0}")]
+    Invalid(String),
+    /// What is there contradicts what was sent.
+    #[error("{0}")]
+    Conflict(String),
+    /// The body is too large.
+    #[error("{0}")]
+    TooLarge(String),
+    /// This is not offered.
+    #[error("{0}")]
+    NotOffered(String),
+    /// The body was refused while it arrived.
+    #[error("the request could not be read")]
+    Body(Problem),
+    /// Jobs failed.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// Blobs failed.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Error {
+    /// Creates the error for a course that is not there.
+    pub(crate) fn no_course(id: &str) -> Self {
+        Self::Unknown(format!("course {}", shown(id)))
+    }
+
+    /// Creates the error for a registration that is not there.
+    pub(crate) fn no_registration(id: &str) -> Self {
+        Self::Unknown(format!("registration {}", shown(id)))
+    }
+
+    /// Creates the error for a row that cannot be read.
+    pub(crate) fn damaged(what: &str) -> Self {
+        Self::Store(StoreError::Failed(format!("a row of {what} cannot be read")))
+    }
+}
+
+/// Returns what a caller has sent, short enough to be shown.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
+impl From<Refused<Error>> for Error {
+    fn from(refused: Refused<Self>) -> Self {
+        match refused {
+            Refused::Decision(error) => error,
+            Refused::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Self::Body(problem)
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let capital = |text: String| {
+            let mut letters = text.chars();
+            let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+            format!("{}.", first.into_iter().chain(letters).collect::<String>())
+        };
+        match error {
+            Error::Unknown(_) => Self::of(Kind::NotFound).detail(capital(error.to_string())),
+            Error::Invalid(message) => Self::of(Kind::BadRequest).detail(capital(message)),
+            Error::Conflict(message) => Self::of(Kind::NonUniqueIdentity).detail(capital(message)),
+            Error::TooLarge(message) => Self::of(Kind::PayloadTooLarge).detail(capital(message)),
+            Error::NotOffered(message) => Self::of(Kind::NotImplemented).detail(capital(message)),
+            Error::Body(problem) => problem,
+            Error::Job(JobError::Full { .. }) => {
+                Self::busy(30).detail("Too many jobs are waiting; try again when some are done.")
+            }
+            Error::Job(JobError::Store(error)) | Error::Store(error) => of_store(error),
+            Error::Job(other) => Self::internal(other),
+            Error::Blob(error) => of_blob(error),
+        }
+    }
+}
+
+fn of_blob(error: BlobError) -> Problem {
+    match error {
+        BlobError::TooLarge { bytes_max } => Problem::of(Kind::PayloadTooLarge)
+            .detail(format!("The file is larger than the {bytes_max} bytes allowed here.")),
+        BlobError::DiskFull(_) => {
+            Problem::busy(30).detail("The server's disk is full; nothing was kept.")
+        }
+        BlobError::Store(error) => of_store(error),
+        BlobError::Late(_) => Problem::busy(1).detail("The upload took too long; send it again."),
+        other @ (BlobError::Failed { .. }
+        | BlobError::Foreign(_)
+        | BlobError::Unknown(_)
+        | BlobError::Damaged { .. }) => Problem::internal(other),
+    }
+}
+
+fn of_store(error: StoreError) -> Problem {
+    match error {
+        StoreError::Busy => Problem::busy(1),
+        StoreError::Deadline(_) => Problem::busy(5).detail("The read took too long."),
+        StoreError::TooLarge { .. } => {
+            Problem::of(Kind::ParameterValidationFailed).error("The page would be too large.")
+        }
+        StoreError::DiskFull | StoreError::DiskFailed(_) => {
+            Problem::busy(30).detail("The server's disk is full or failing; nothing was written.")
+        }
+        StoreError::Displaced(_) => Problem::busy(30)
+            .detail("The server's store was moved or replaced; nothing was written."),
+        StoreError::Unsure => Problem::busy(30)
+            .detail("It is not known whether this was written.")
+            .hint("Send the same request again: if it was written, nothing changes."),
+        StoreError::Away(_) => {
+            Problem::busy(2).detail("The server cannot use its database at the moment.")
+        }
+        StoreError::Closed => Problem::busy(5).detail("The server is being shut down."),
+        StoreError::FromTheFuture { .. } => Problem::busy(30)
+            .detail("A newer Homeroom has migrated the database; upgrade this server, too."),
+        StoreError::Failed(_) | StoreError::InUse(_) | StoreError::Unusable(_) => {
+            Problem::internal(error)
+        }
+    }
+}

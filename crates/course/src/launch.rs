@@ -1,0 +1,156 @@
+//! Launch links: who may play what, and for how long.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use homeroom_store::Uuid;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::courses::{Columns, Courses, Row, write};
+use crate::error::Error;
+use crate::sql;
+
+/// Bytes of the secret in a launch's path.
+const SECRET_BYTES: usize = 32;
+/// Seconds for which a launch's page can be opened, where nothing is said.
+pub(crate) const EXPIRY_SECONDS: i64 = 120;
+/// Most seconds for which a launch's page can be opened: 30 days.
+pub(crate) const EXPIRY_SECONDS_MAX: i64 = 30 * 86_400;
+/// Microseconds after its end for which a launch still takes commits and serves content: a day.
+const GRACE: i64 = 86_400 * 1_000_000;
+/// Most launches of a registration that its history lists.
+const HISTORY_MAX: i64 = 1_000;
+
+/// How a launch was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct LaunchOptions {
+    /// Where the learner goes afterwards.
+    pub(crate) exit_url: String,
+    /// Whether nothing is recorded.
+    pub(crate) is_untracked: bool,
+    /// Whether the learner only looks back.
+    pub(crate) is_review: bool,
+    /// The activity to begin with.
+    pub(crate) start: String,
+    /// The language of the player.
+    pub(crate) culture: String,
+    /// A style sheet for the player.
+    pub(crate) css_url: String,
+}
+
+/// A launch.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Launch {
+    pub(crate) id: String,
+    /// The registration; none for a preview.
+    pub(crate) registration: Option<String>,
+    pub(crate) instance: i64,
+    pub(crate) course: String,
+    pub(crate) version: i64,
+    pub(crate) options: LaunchOptions,
+    pub(crate) created: i64,
+    pub(crate) expires: i64,
+}
+
+impl Launch {
+    fn of(row: &Row) -> Result<Self, Error> {
+        let mut row = Columns::of(row, "a launch");
+        Ok(Self {
+            id: row.text()?,
+            registration: row.some_text()?,
+            instance: row.number()?,
+            course: row.text()?,
+            version: row.number()?,
+            options: row.json()?,
+            created: row.number()?,
+            expires: row.number()?,
+        })
+    }
+
+    /// Returns whether its page can be opened.
+    pub(crate) fn is_open(&self, now: i64) -> bool {
+        now < self.expires
+    }
+
+    /// Returns whether it takes commits and serves content.
+    pub(crate) fn is_good(&self, now: i64) -> bool {
+        now < self.expires.saturating_add(GRACE)
+    }
+
+    /// Returns whether commits are kept.
+    pub(crate) fn is_tracked(&self) -> bool {
+        self.registration.is_some() && !self.options.is_untracked
+    }
+}
+
+/// Returns the hash under which a secret is kept.
+pub(crate) fn hash(secret: &str) -> String {
+    let digest = Sha256::digest(secret.as_bytes());
+    URL_SAFE_NO_PAD.encode(digest)
+}
+
+impl Courses {
+    /// Creates a launch and returns the secret for its path.
+    pub(crate) async fn add_launch(
+        &self,
+        registration: Option<&str>,
+        instance: i64,
+        (course, version): (&str, i64),
+        options: &LaunchOptions,
+        expiry_seconds: i64,
+        now: i64,
+    ) -> Result<String, Error> {
+        let mut bytes = [0; SECRET_BYTES];
+        getrandom::fill(&mut bytes).map_err(|error| {
+            Error::Store(homeroom_store::StoreError::Failed(format!("no random bytes: {error}")))
+        })?;
+        let secret = URL_SAFE_NO_PAD.encode(bytes);
+        let options = serde_json::to_string(options).unwrap_or_else(|_| "{}".into());
+        let arguments = vec![
+            hash(&secret).into(),
+            Uuid::new().to_string().into(),
+            registration.map(str::to_owned).into(),
+            instance.into(),
+            course.into(),
+            version.into(),
+            options.into(),
+            now.into(),
+            now.saturating_add(expiry_seconds.saturating_mul(1_000_000)).into(),
+        ];
+        self.write(vec![write(sql::LAUNCH_ADD, arguments)]).await?;
+        Ok(secret)
+    }
+
+    /// Finds a launch by its secret.
+    pub(crate) async fn launch(&self, secret: &str, now: i64) -> Result<Arc<Launch>, Error> {
+        let unknown = || {
+            Error::Unknown(
+                "launch at this address: it has ended, or never was; ask for a new link".into(),
+            )
+        };
+        if secret.len() > 100 {
+            return Err(unknown());
+        }
+        let hash = hash(secret);
+        let found = match self.known_launch(&hash) {
+            Some(found) => found,
+            None => {
+                let row = self.row(sql::LAUNCH, vec![hash.as_str().into()]).await?;
+                let found = Arc::new(Launch::of(&row.ok_or_else(unknown)?)?);
+                self.keep_launch(hash, &found);
+                found
+            }
+        };
+        if found.is_good(now) { Ok(found) } else { Err(unknown()) }
+    }
+
+    /// Returns the launches of a registration, the oldest first.
+    pub(crate) async fn launches(&self, registration: &str) -> Result<Vec<Launch>, Error> {
+        let arguments = vec![registration.into(), HISTORY_MAX.into()];
+        let rows = self.list(sql::LAUNCHES, arguments).await?;
+        rows.iter().map(Launch::of).collect()
+    }
+}

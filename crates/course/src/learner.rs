@@ -1,0 +1,52 @@
+//! Learners.
+
+use homeroom_store::Write;
+
+use crate::courses::{Columns, Courses, Row, write};
+use crate::error::Error;
+use crate::sql;
+
+/// A learner.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Learner {
+    pub(crate) id: String,
+    pub(crate) first_name: String,
+    pub(crate) last_name: String,
+    pub(crate) email: String,
+    pub(crate) tags: Vec<String>,
+}
+
+impl Learner {
+    pub(crate) fn of(row: &Row) -> Result<Self, Error> {
+        let mut row = Columns::of(row, "a learner");
+        Ok(Self {
+            id: row.text()?,
+            first_name: row.text()?,
+            last_name: row.text()?,
+            email: row.text()?,
+            tags: row.json()?,
+        })
+    }
+
+    /// Returns the write that adds it, or replaces its names; its tags stay.
+    pub(crate) fn put(&self, now: i64) -> Write {
+        let tags = serde_json::to_string(&self.tags).unwrap_or_else(|_| "[]".into());
+        let arguments = vec![
+            self.id.as_str().into(),
+            self.first_name.as_str().into(),
+            self.last_name.as_str().into(),
+            self.email.as_str().into(),
+            tags.into(),
+            now.into(),
+        ];
+        write(sql::LEARNER_PUT, arguments)
+    }
+}
+
+impl Courses {
+    /// Finds a learner.
+    pub(crate) async fn learner(&self, id: &str) -> Result<Option<Learner>, Error> {
+        let row = self.row(sql::LEARNER, vec![id.into()]).await?;
+        row.as_ref().map(Learner::of).transpose()
+    }
+}

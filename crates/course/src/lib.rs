@@ -1,0 +1,41 @@
+//! Courses: packages, registrations, launches, and the run-time that keeps what learners do.
+//!
+//! [`Courses`] is opened on a store with its jobs and blobs. [`routes`] are the API below
+//! `/learning/api/v2`, shaped as clients of the Cloud and Engine API v2 know it, and what the player
+//! and its content call below `/play/{launch}`. [`kinds`] are the jobs that this part does.
+//!
+//! A commit is a small plan: it asks for the rows of one registration, applies what content has set,
+//! and writes them back. It is acknowledged when it is durable; a repeat changes nothing.
+
+mod api;
+mod clock;
+mod command;
+mod commit;
+mod content;
+mod course;
+mod courses;
+mod error;
+mod import;
+mod launch;
+mod learner;
+mod multipart;
+mod package;
+mod pages;
+mod play;
+mod registration;
+mod report;
+mod run_time;
+mod sample;
+mod sequencing;
+mod sql;
+
+pub use api::{Origins, routes};
+pub use command::CoursesRequest;
+pub use courses::Courses;
+pub use error::Error;
+pub use import::kinds;
+pub use package::{
+    Activity, ActivityType, Finding, Level, Package, PackageLimits, Standard, Taking, Unpacking,
+    read as read_package,
+};
+pub use sample::{SAMPLE_ID, packed, sample_package};

@@ -1,0 +1,186 @@
+//! Registrations and their instances, as they are stored.
+
+use std::collections::BTreeMap;
+
+use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
+
+use crate::course::Settings;
+use crate::courses::{Columns, Courses, Row, rows_of, write};
+use crate::error::Error;
+use crate::learner::Learner;
+use crate::run_time::{ActivityState, Progress};
+use crate::sql;
+
+/// An instance of a registration: one attempt at the whole course.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Registration {
+    pub(crate) id: String,
+    pub(crate) instance: i64,
+    pub(crate) course: String,
+    pub(crate) version: i64,
+    pub(crate) learner: String,
+    pub(crate) created: i64,
+    pub(crate) updated: i64,
+    pub(crate) first_access: Option<i64>,
+    pub(crate) last_access: Option<i64>,
+    pub(crate) completed: Option<i64>,
+    pub(crate) progress: Progress,
+    pub(crate) settings: Settings,
+    pub(crate) tags: Vec<String>,
+    /// How results are posted back, as JSON; empty if they are not.
+    pub(crate) postback: String,
+}
+
+impl Registration {
+    pub(crate) fn of(row: &Row) -> Result<Self, Error> {
+        let mut row = Columns::of(row, "a registration");
+        Ok(Self {
+            id: row.text()?,
+            instance: row.number()?,
+            course: row.text()?,
+            version: row.number()?,
+            learner: row.text()?,
+            created: row.number()?,
+            updated: row.number()?,
+            first_access: row.some_number()?,
+            last_access: row.some_number()?,
+            completed: row.some_number()?,
+            progress: row.json()?,
+            settings: row.json()?,
+            tags: row.json()?,
+            postback: row.text()?,
+        })
+    }
+}
+
+/// A registration that is to be added.
+#[derive(Debug, Clone)]
+pub(crate) struct NewRegistration {
+    pub(crate) id: String,
+    pub(crate) course: String,
+    pub(crate) version: Option<i64>,
+    pub(crate) learner: Learner,
+    pub(crate) settings: Settings,
+    pub(crate) tags: Vec<String>,
+    pub(crate) postback: String,
+}
+
+impl NewRegistration {
+    fn row(&self, instance: i64, version: i64, now: i64) -> Write {
+        let settings = serde_json::to_string(&self.settings).unwrap_or_else(|_| "{}".into());
+        let tags = serde_json::to_string(&self.tags).unwrap_or_else(|_| "[]".into());
+        let arguments = vec![
+            self.id.as_str().into(),
+            instance.into(),
+            self.course.as_str().into(),
+            version.into(),
+            self.learner.id.as_str().into(),
+            now.into(),
+            settings.into(),
+            tags.into(),
+            self.postback.as_str().into(),
+        ];
+        write(sql::REGISTRATION_ADD, arguments)
+    }
+}
+
+/// Returns the writes that remove all of a registration.
+pub(crate) fn removal(id: &str) -> Vec<Write> {
+    [sql::TRACE_DELETE, sql::LAUNCHES_DELETE, sql::ACTIVITIES_DELETE, sql::REGISTRATION_DELETE]
+        .into_iter()
+        .map(|text| write(text, vec![id.into()]))
+        .collect()
+}
+
+impl Courses {
+    /// Finds the newest instance of a registration, or another one.
+    pub(crate) async fn registration(
+        &self,
+        id: &str,
+        instance: Option<i64>,
+    ) -> Result<Registration, Error> {
+        let row = match instance {
+            None => self.row(sql::REGISTRATION, vec![id.into()]).await?,
+            Some(instance) => self.row(sql::INSTANCE, vec![id.into(), instance.into()]).await?,
+        };
+        Registration::of(&row.ok_or_else(|| Error::no_registration(id))?)
+    }
+
+    /// Returns the states of the activities of an instance.
+    pub(crate) async fn states(
+        &self,
+        id: &str,
+        instance: i64,
+    ) -> Result<BTreeMap<String, ActivityState>, Error> {
+        let rows = self.list(sql::ACTIVITIES, vec![id.into(), instance.into()]).await?;
+        let mut states = BTreeMap::new();
+        for row in &rows {
+            let mut row = Columns::of(row, "an activity");
+            states.insert(row.text()?, row.json()?);
+        }
+        Ok(states)
+    }
+
+    /// Adds a registration. The same registration again changes nothing.
+    pub(crate) async fn register(&self, new: NewRegistration, now: i64) -> Result<(), Error> {
+        let ask = vec![
+            Ask::Part(Sql::new(sql::COURSE, vec![new.course.as_str().into()])),
+            Ask::Part(Sql::new(sql::REGISTRATION, vec![new.id.as_str().into()])),
+        ];
+        if let Some(version) = new.version {
+            // A version that is not there is refused before the plan.
+            self.version(&new.course, version, now).await?;
+        }
+        let decide = move |found: Vec<Answer>| -> Decision<(), Error> {
+            let mut found = found.into_iter();
+            let course = rows_of(found.next());
+            let known = rows_of(found.next());
+            let Some(course) = course.first() else {
+                return Decision::Refuse(Error::no_course(&new.course));
+            };
+            let course = match crate::course::Course::of(course) {
+                Ok(course) => course,
+                Err(error) => return Decision::Refuse(error),
+            };
+            match known.first().map(Registration::of).transpose() {
+                Err(error) => Decision::Refuse(error),
+                Ok(Some(known))
+                    if known.course == new.course && known.learner == new.learner.id =>
+                {
+                    Decision::Write(vec![], ())
+                }
+                Ok(Some(_)) => Decision::Refuse(Error::Conflict(format!(
+                    "there is a registration {} already, of another learner or for another course",
+                    crate::error::shown(&new.id)
+                ))),
+                Ok(None) => {
+                    let version = new.version.unwrap_or(course.newest);
+                    Decision::Write(vec![new.learner.put(now), new.row(0, version, now)], ())
+                }
+            }
+        };
+        self.run(Plan { ask, decide }).await
+    }
+
+    /// Adds an instance to a registration: a new attempt at the newest version of the course.
+    pub(crate) async fn add_instance(&self, id: &str, now: i64) -> Result<i64, Error> {
+        let known = self.registration(id, None).await?;
+        let course = self.course(&known.course).await?;
+        let new = NewRegistration {
+            id: known.id,
+            course: known.course,
+            version: None,
+            learner: Learner { id: known.learner, ..Learner::default() },
+            settings: known.settings,
+            tags: known.tags,
+            postback: known.postback,
+        };
+        let ask = Sql::new(sql::REGISTRATION, vec![id.into()]);
+        self.change(ask, move |row| {
+            let row = row.ok_or_else(|| Error::no_registration(&new.id))?;
+            let instance = Registration::of(row)?.instance + 1;
+            Ok((vec![new.row(instance, course.newest, now)], instance))
+        })
+        .await
+    }
+}

@@ -1,0 +1,417 @@
+//! Reports: what has come of a registration, in the words of the API.
+
+use std::collections::BTreeMap;
+
+use homeroom_http::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::course::Version;
+use crate::learner::Learner;
+use crate::package::{Activity, Standard};
+use crate::registration::Registration;
+use crate::run_time::{ActivityState, Completion, Outcome, Success, iso, outcomes, scorm12};
+
+/// How much a report tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Detail {
+    /// The activities below the course.
+    pub(crate) children: bool,
+    /// Interactions and objectives.
+    pub(crate) interactions: bool,
+    /// What the run-time has saved.
+    pub(crate) runtime: bool,
+}
+
+/// Returns a moment as the API writes it.
+pub(crate) fn moment(micros: i64) -> String {
+    Timestamp(micros).to_string()
+}
+
+/// Returns a score as the API writes it: in percent.
+pub(crate) fn percent(score: f64) -> Value {
+    let rounded = (score * 100.0 * 10_000.0).round() / 10_000.0;
+    json!(rounded)
+}
+
+/// Returns the time of all activities, in seconds.
+pub(crate) fn seconds(states: &BTreeMap<String, ActivityState>) -> f64 {
+    states.values().map(ActivityState::time).sum::<u64>() as f64 / 100.0
+}
+
+/// Returns a report.
+pub(crate) fn report(
+    registration: &Registration,
+    version: &Version,
+    learner: Option<&Learner>,
+    states: &BTreeMap<String, ActivityState>,
+    detail: Detail,
+) -> Value {
+    let found = outcomes(version.standard, &version.tree, states);
+    let whole = found.get(&version.tree.id).copied().unwrap_or(Outcome::UNKNOWN);
+    let mut all = Map::new();
+    let mut put = |name: &str, value: Value| {
+        if !value.is_null() {
+            all.insert(name.to_owned(), value);
+        }
+    };
+    put("id", registration.id.as_str().into());
+    put("instance", registration.instance.into());
+    put("updated", moment(registration.updated).into());
+    put("registrationCompletion", whole.completion.name().into());
+    put("registrationCompletionAmount", json!(whole.amount.unwrap_or(0.0)));
+    put("registrationSuccess", whole.success.name().into());
+    put("score", score(whole));
+    put("totalSecondsTracked", json!(seconds(states)));
+    put("firstAccessDate", registration.first_access.map(moment).into());
+    put("lastAccessDate", registration.last_access.map(moment).into());
+    let is_completed = whole.completion == Completion::Completed;
+    put("completedDate", registration.completed.filter(|_| is_completed).map(moment).into());
+    put("createdDate", moment(registration.created).into());
+    put(
+        "course",
+        json!({ "id": version.course, "title": version.title, "version": version.version }),
+    );
+    put("learner", learner_of(registration, learner));
+    put("tags", json!(registration.tags));
+    if detail.interactions {
+        let objectives = registration.progress.global_objectives.iter();
+        put("globalObjectives", objectives.map(|(id, value)| global(id, value)).collect());
+    }
+    let shared = registration.progress.shared_data.iter();
+    put("sharedData", shared.map(|(id, value)| json!({ "id": id, "value": value })).collect());
+    put("suspendedActivityId", registration.progress.suspended.clone().into());
+    let mut details = activity(&version.tree, version.standard, states, &found, detail);
+    let launchable = version.tree.launchable();
+    if let ([only], Some(members)) = (&launchable[..], details.as_object_mut())
+        && (detail.runtime || detail.interactions)
+        && let Some(state) = states.get(&only.id)
+    {
+        members.insert("runtime".into(), runtime(version.standard, state, detail));
+    }
+    put("activityDetails", details);
+    Value::Object(all)
+}
+
+fn score(of: Outcome) -> Value {
+    of.score.map_or(Value::Null, |score| json!({ "scaled": percent(score) }))
+}
+
+fn learner_of(registration: &Registration, learner: Option<&Learner>) -> Value {
+    match learner {
+        None => json!({ "id": registration.learner }),
+        Some(learner) => json!({
+            "id": learner.id,
+            "firstName": learner.first_name,
+            "lastName": learner.last_name,
+            "email": learner.email,
+        }),
+    }
+}
+
+fn global(id: &str, value: &Value) -> Value {
+    let success = match value["satisfied"].as_bool() {
+        Some(true) => Success::Passed,
+        Some(false) => Success::Failed,
+        None => Success::Unknown,
+    };
+    let mut shown = json!({ "id": id, "primary": false, "objectiveSuccess": success.name() });
+    if let Some(measure) = value["measure"].as_f64() {
+        shown["score"] = json!({ "scaled": percent(measure) });
+    }
+    shown
+}
+
+fn activity(
+    of: &Activity,
+    standard: Standard,
+    states: &BTreeMap<String, ActivityState>,
+    outcomes: &BTreeMap<String, Outcome>,
+    detail: Detail,
+) -> Value {
+    let found = outcomes.get(&of.id).copied().unwrap_or(Outcome::UNKNOWN);
+    let state = states.get(&of.id);
+    let mut all = Map::new();
+    all.insert("id".into(), of.id.as_str().into());
+    all.insert("title".into(), of.title.as_str().into());
+    let attempts = state.map_or_else(|| u32::from(begun(of, states)), |state| state.attempts);
+    all.insert("attempts".into(), attempts.into());
+    all.insert("activityCompletion".into(), found.completion.name().into());
+    all.insert("activitySuccess".into(), found.success.name().into());
+    if let score @ Value::Object(_) = score(found) {
+        all.insert("score".into(), score);
+    }
+    all.insert("timeTracked".into(), scorm12(time(of, states)).into());
+    all.insert("completionAmount".into(), json!({ "scaled": found.amount.unwrap_or(0.0) }));
+    let is_suspended = state.is_some_and(|state| !state.is_finished || state.exit == "suspend");
+    all.insert("suspended".into(), is_suspended.into());
+    all.insert("staticProperties".into(), fixed(of));
+    if let Some(state) = state {
+        if detail.interactions {
+            all.insert("objectives".into(), activity_objectives(state));
+        }
+        if detail.runtime || detail.interactions {
+            all.insert("runtime".into(), runtime(standard, state, detail));
+        }
+    }
+    if detail.children {
+        let children = of.children.iter();
+        let children = children.map(|child| activity(child, standard, states, outcomes, detail));
+        all.insert("children".into(), children.collect());
+    }
+    Value::Object(all)
+}
+
+fn begun(of: &Activity, states: &BTreeMap<String, ActivityState>) -> bool {
+    states.contains_key(&of.id) || of.children.iter().any(|child| begun(child, states))
+}
+
+fn time(of: &Activity, states: &BTreeMap<String, ActivityState>) -> u64 {
+    let own = states.get(&of.id).map_or(0, ActivityState::time);
+    own + of.children.iter().map(|child| time(child, states)).sum::<u64>()
+}
+
+fn fixed(of: &Activity) -> Value {
+    let passing = of.mastery_score.as_deref().and_then(|score| score.parse::<f64>().ok());
+    let passing = passing.map(|score| score / 100.0);
+    json!({
+        "completionThreshold": of.completion_threshold.as_ref().map(|t| t.min_progress_measure.to_string()),
+        "launchData": of.launch_data.clone().unwrap_or_default(),
+        "maxTimeAllowed": of.max_time_allowed.clone().unwrap_or_default(),
+        "scaledPassingScore": passing,
+        "scaledPassingScoreUsed": passing.is_some(),
+        "timeLimitAction": of.time_limit_action.clone().unwrap_or_default(),
+    })
+}
+
+fn runtime(standard: Standard, state: &ActivityState, detail: Detail) -> Value {
+    let is_12 = standard == Standard::Scorm12;
+    let (core, preference) = if is_12 {
+        ("cmi.core.", "cmi.student_preference.")
+    } else {
+        ("cmi.", "cmi.learner_preference.")
+    };
+    let text = |name: String| state.get(&name).unwrap_or_default().to_owned();
+    let (completion, success) = statuses(is_12, state);
+    let location = if is_12 { "lesson_location" } else { "location" };
+    let (audio, speed, captions) = if is_12 {
+        ("audio", "speed", "text")
+    } else {
+        ("audio_level", "delivery_speed", "audio_captioning")
+    };
+    let number = |name: &str| state.number(&format!("{preference}{name}"));
+    let mut all = json!({
+        "completionStatus": completion,
+        "credit": "credit",
+        "entry": if state.is_finished && state.exit != "suspend" { "" } else { "resume" },
+        "exit": text(format!("{core}exit")),
+        "learnerPreference": {
+            "audioLevel": number(audio).unwrap_or(1.0),
+            "language": text(format!("{preference}language")),
+            "deliverySpeed": number(speed).unwrap_or(1.0),
+            "audioCaptioning": number(captions).unwrap_or(0.0),
+        },
+        "location": text(format!("{core}{location}")),
+        "mode": "normal",
+        "progressMeasure": text("cmi.progress_measure".into()),
+        "scoreScaled": text(format!("{core}score.scaled")),
+        "scoreRaw": text(format!("{core}score.raw")),
+        "scoreMin": text(format!("{core}score.min")),
+        "scoreMax": text(format!("{core}score.max")),
+        "totalTime": if is_12 { scorm12(state.time()) } else { iso(state.time()) },
+        "timeTracked": scorm12(state.time()),
+        "runtimeSuccessStatus": success,
+        "suspendData": text("cmi.suspend_data".into()),
+        "learnerComments": comments(is_12, state),
+        "lmsComments": [],
+    });
+    if detail.interactions {
+        all["runtimeInteractions"] = interactions(is_12, state);
+        all["runtimeObjectives"] = objectives(is_12, state);
+    }
+    all
+}
+
+fn statuses(is_12: bool, state: &ActivityState) -> (String, &'static str) {
+    if is_12 {
+        let status = state.get("cmi.core.lesson_status").unwrap_or("not attempted");
+        return match status {
+            "passed" => ("completed".into(), "PASSED"),
+            "failed" => ("completed".into(), "FAILED"),
+            other => (other.to_owned(), "UNKNOWN"),
+        };
+    }
+    let success = match state.get("cmi.success_status") {
+        Some("passed") => "PASSED",
+        Some("failed") => "FAILED",
+        _ => "UNKNOWN",
+    };
+    (state.get("cmi.completion_status").unwrap_or("unknown").to_owned(), success)
+}
+
+fn comments(is_12: bool, state: &ActivityState) -> Value {
+    if is_12 {
+        let own = state.some("cmi.comments");
+        return own.into_iter().map(|text| json!({ "value": text })).collect();
+    }
+    entries(state, "cmi.comments_from_learner")
+        .values()
+        .map(|entry| {
+            let of = |name: &str| entry.get(name).copied().unwrap_or_default();
+            json!({ "value": of("comment"), "location": of("location"), "dateTime": of("timestamp") })
+        })
+        .collect()
+}
+
+/// Returns the entries of a collection by number, each with its values by name.
+fn entries<'s>(
+    state: &'s ActivityState,
+    collection: &str,
+) -> BTreeMap<usize, BTreeMap<&'s str, &'s str>> {
+    let prefix = format!("{collection}.");
+    let mut all: BTreeMap<usize, BTreeMap<&str, &str>> = BTreeMap::new();
+    for (name, value) in state.cmi.range(prefix.clone()..) {
+        let Some(rest) = name.strip_prefix(&prefix) else { break };
+        if let Some((number, member)) = rest.split_once('.')
+            && let Ok(number) = number.parse()
+        {
+            all.entry(number).or_default().insert(member, value);
+        }
+    }
+    all
+}
+
+/// Returns the values `{prefix}.0.{last}`, `{prefix}.1.{last}`… in the order of their numbers.
+fn inner<'v>(entry: &BTreeMap<&str, &'v str>, prefix: &str, last: &str) -> Vec<&'v str> {
+    let mut found: Vec<(usize, &str)> = entry
+        .iter()
+        .filter_map(|(name, value)| {
+            let rest = name.strip_prefix(prefix)?.strip_prefix('.')?;
+            let (number, end) = rest.split_once('.')?;
+            (end == last).then_some((number.parse().ok()?, *value))
+        })
+        .collect();
+    found.sort_unstable_by_key(|(number, _)| *number);
+    found.into_iter().map(|(_, value)| value).collect()
+}
+
+fn interactions(is_12: bool, state: &ActivityState) -> Value {
+    let (time, response) =
+        if is_12 { ("time", "student_response") } else { ("timestamp", "learner_response") };
+    entries(state, "cmi.interactions")
+        .values()
+        .map(|entry| {
+            let of = |name: &str| entry.get(name).copied().unwrap_or_default();
+            json!({
+                "id": of("id"),
+                "type": interaction_type(of("type")),
+                "objectives": inner(entry, "objectives", "id"),
+                "timestamp": of(time),
+                "correctResponses": inner(entry, "correct_responses", "pattern"),
+                "weighting": of("weighting"),
+                "learnerResponse": of(response),
+                "result": of("result"),
+                "latency": of("latency"),
+                "description": of("description"),
+            })
+        })
+        .collect()
+}
+
+fn interaction_type(word: &str) -> &'static str {
+    match word {
+        "true-false" => "TrueFalse",
+        "choice" => "Choice",
+        "fill-in" => "FillIn",
+        "long-fill-in" => "LongFillIn",
+        "likert" => "Likert",
+        "matching" => "Matching",
+        "performance" => "Performance",
+        "sequencing" => "Sequencing",
+        "numeric" => "Numeric",
+        _ => "Other",
+    }
+}
+
+/// Returns success and completion of an objective in the words of the API.
+fn objective_status(is_12: bool, entry: &BTreeMap<&str, &str>) -> (&'static str, &'static str) {
+    let of = |name: &str| entry.get(name).copied().unwrap_or_default();
+    if is_12 {
+        return match of("status") {
+            "passed" => ("PASSED", "COMPLETED"),
+            "failed" => ("FAILED", "COMPLETED"),
+            "completed" => ("UNKNOWN", "COMPLETED"),
+            "browsed" => ("UNKNOWN", "BROWSED"),
+            "incomplete" => ("UNKNOWN", "INCOMPLETE"),
+            "not attempted" => ("UNKNOWN", "NOT_ATTEMPTED"),
+            _ => ("UNKNOWN", "UNKNOWN"),
+        };
+    }
+    let success = match of("success_status") {
+        "passed" => "PASSED",
+        "failed" => "FAILED",
+        _ => "UNKNOWN",
+    };
+    let completion = match of("completion_status") {
+        "completed" => "COMPLETED",
+        "incomplete" => "INCOMPLETE",
+        "not attempted" => "NOT_ATTEMPTED",
+        _ => "UNKNOWN",
+    };
+    (success, completion)
+}
+
+fn objectives(is_12: bool, state: &ActivityState) -> Value {
+    entries(state, "cmi.objectives")
+        .values()
+        .map(|entry| {
+            let of = |name: &str| entry.get(name).copied().unwrap_or_default();
+            let (success, completion) = objective_status(is_12, entry);
+            json!({
+                "id": of("id"),
+                "scoreScaled": of("score.scaled"),
+                "scoreMin": of("score.min"),
+                "scoreMax": of("score.max"),
+                "scoreRaw": of("score.raw"),
+                "runtimeObjectiveSuccessStatus": success,
+                "runtimeObjectiveCompletionStatus": completion,
+                "progressMeasure": of("progress_measure"),
+                "description": of("description"),
+            })
+        })
+        .collect()
+}
+
+fn activity_objectives(state: &ActivityState) -> Value {
+    let is_12 = state.cmi.keys().any(|name| name.starts_with("cmi.core."));
+    entries(state, "cmi.objectives")
+        .values()
+        .map(|entry| {
+            let (success, completion) = objective_status(is_12, entry);
+            let completion = if matches!(completion, "COMPLETED" | "UNKNOWN") {
+                completion
+            } else {
+                "INCOMPLETE"
+            };
+            let number = |name: &str| entry.get(name).and_then(|text| text.parse::<f64>().ok());
+            let mut shown = json!({
+                "id": entry.get("id").copied().unwrap_or_default(),
+                "primary": false,
+                "objectiveCompletion": completion,
+                "objectiveSuccess": success,
+            });
+            if let Some(score) =
+                number("score.scaled").or(number("score.raw").map(|raw| raw / 100.0))
+            {
+                shown["score"] = json!({ "scaled": percent(score) });
+            }
+            for (name, member) in
+                [("score.raw", "scoreRaw"), ("score.min", "scoreMin"), ("score.max", "scoreMax")]
+            {
+                if let Some(score) = number(name) {
+                    shown[member] = json!(score);
+                }
+            }
+            shown
+        })
+        .collect()
+}

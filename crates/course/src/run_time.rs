@@ -1,0 +1,16 @@
+//! The run-time on the server: what a learner's attempt has saved, what content reads at its next
+//! launch, and what follows for the report.
+
+mod apply;
+mod begin;
+mod duration;
+mod elements;
+mod outcome;
+mod state;
+
+pub(crate) use apply::{Applied, apply, finish};
+pub(crate) use begin::{Begin, begin, learner_name};
+pub(crate) use duration::{iso, scorm12};
+pub(crate) use elements::{Elements, Refusal};
+pub(crate) use outcome::{Completion, Outcome, Success, outcomes, unavailable, whole};
+pub(crate) use state::{ActivityState, LaunchState, Progress};

@@ -1,0 +1,102 @@
+//! What is saved of an attempt.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What the run-time has saved of an activity.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct ActivityState {
+    /// How many attempts have begun.
+    pub(crate) attempts: u32,
+    /// The values of its elements, by full names.
+    pub(crate) cmi: BTreeMap<String, String>,
+    /// The time of all sessions before the last, in hundredths of a second.
+    pub(crate) earlier: u64,
+    /// The launch of the last session.
+    pub(crate) launch: String,
+    /// The time of the last session, in hundredths of a second: as content says, or else from its first
+    /// commit to its last one.
+    pub(crate) session: u64,
+    /// Whether content has said the time of a session.
+    pub(crate) is_told: bool,
+    /// When the last session began.
+    pub(crate) begun: i64,
+    /// Whether content has ended the last session.
+    pub(crate) is_finished: bool,
+    /// What its exit was, if it has ended.
+    pub(crate) exit: String,
+}
+
+impl ActivityState {
+    /// Returns the value of an element.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.cmi.get(name).map(String::as_str)
+    }
+
+    /// Returns the value of an element that is not empty.
+    pub(crate) fn some(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// Returns the number of an element.
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
+        self.get(name)?.trim().parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
+    /// Returns the time of all its sessions, in hundredths of a second.
+    pub(crate) fn time(&self) -> u64 {
+        self.earlier.saturating_add(self.session)
+    }
+}
+
+/// What the launches and activities of an instance share.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(default)]
+pub(crate) struct Progress {
+    /// What each launch has done.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) launches: BTreeMap<String, LaunchState>,
+    /// The activity with which the next launch begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) suspended: Option<String>,
+    /// The player's own text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sequencing: Option<String>,
+    /// Global objectives by id.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub(crate) global_objectives: Map<String, Value>,
+    /// Shared data by id.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) shared_data: BTreeMap<String, String>,
+}
+
+/// What a launch has done.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+pub(crate) struct LaunchState {
+    /// The greatest sequence number that was accepted.
+    pub(crate) sequence: i64,
+    /// When its first commit came.
+    pub(crate) first: i64,
+    /// When its last commit came.
+    pub(crate) last: i64,
+    /// Whether it has ended.
+    #[serde(default)]
+    pub(crate) is_ended: bool,
+}
+
+/// Most launches of which the sequence numbers are kept.
+const LAUNCHES_MAX: usize = 50;
+
+impl Progress {
+    /// Drops the launches that have been silent longest, beyond a number.
+    pub(crate) fn trim(&mut self) {
+        while self.launches.len() > LAUNCHES_MAX {
+            let oldest = self.launches.iter().min_by_key(|(_, state)| state.last);
+            let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { return };
+            self.launches.remove(&oldest);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! UP.3 and UP.4: what follows from the end of an attempt.
+
+use super::course::Course;
+
+/// UP.4, End Attempt Process: what content has not said when its attempt ends is set, unless it was
+/// suspended. A cluster is suspended with one of its children.
+pub(crate) fn up_4_end_attempt(course: &mut Course, at: usize) {
+    let children = course.nodes[at].children.clone();
+    if !children.is_empty() {
+        let is_suspended = children.iter().any(|child| course.nodes[*child].tracking.is_suspended);
+        let tracking = &mut course.nodes[at].tracking;
+        tracking.is_suspended = is_suspended;
+        tracking.is_active = false;
+        return;
+    }
+    let node = &mut course.nodes[at];
+    if node.definition.is_tracked && !node.tracking.is_suspended {
+        if !node.definition.completion_by_content && node.tracking.completed.is_none() {
+            node.tracking.completed = Some(true);
+        }
+        if !node.definition.objective_by_content && node.tracking.satisfied.is_none() {
+            node.tracking.satisfied = Some(true);
+        }
+    }
+    node.tracking.is_active = false;
+}
+
+/// UP.3, Terminate Descendent Attempts Process: ends the attempts between an activity and the one above
+/// both that and another.
+pub(crate) fn up_3_terminate_descendent_attempts(course: &mut Course, from: usize, to: usize) {
+    let above = |mut at: usize| {
+        let mut path = vec![at];
+        while let Some(parent) = course.nodes[at].parent {
+            path.push(parent);
+            at = parent;
+        }
+        path
+    };
+    let (own, other) = (above(from), above(to));
+    let common = own.iter().find(|at| other.contains(at)).copied();
+    for at in own {
+        if Some(at) == common {
+            break;
+        }
+        up_4_end_attempt(course, at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::package::{Activity, ActivityType};
+
+    fn leaf(delivery: Value) -> Course {
+        let mut activity = Activity::new("leaf", "Leaf", ActivityType::Sco);
+        activity.sequencing = Some(json!({ "delivery": delivery }));
+        Course::of(&activity)
+    }
+
+    #[test]
+    fn up_4_sets_what_content_leaves_to_the_run_time() {
+        for (delivery, is_suspended, completed, satisfied) in [
+            (json!({}), false, Some(true), Some(true)),
+            (json!({}), true, None, None),
+            (json!({ "tracked": false }), false, None, None),
+            (json!({ "completionSetByContent": true }), false, None, Some(true)),
+            (json!({ "objectiveSetByContent": true }), false, Some(true), None),
+        ] {
+            let mut course = leaf(delivery.clone());
+            course.nodes[0].tracking.is_suspended = is_suspended;
+
+            up_4_end_attempt(&mut course, 0);
+
+            let found = &course.nodes[0].tracking;
+            assert_eq!((found.completed, found.satisfied), (completed, satisfied), "{delivery}");
+        }
+    }
+
+    #[test]
+    fn up_3_ends_attempts_below_the_common_ancestor() {
+        let mut root = Activity::new("root", "Root", ActivityType::Aggregation);
+        for name in ["a", "b"] {
+            let mut cluster = Activity::new(name, name, ActivityType::Aggregation);
+            cluster.children.push(Activity::new(&format!("{name}1"), "Leaf", ActivityType::Sco));
+            root.children.push(cluster);
+        }
+        let mut course = Course::of(&root);
+        for node in &mut course.nodes {
+            node.tracking.is_active = true;
+        }
+        let (from, to) = (course.find("a1").unwrap(), course.find("b1").unwrap());
+
+        up_3_terminate_descendent_attempts(&mut course, from, to);
+
+        let active: Vec<&str> = course
+            .nodes
+            .iter()
+            .filter(|node| node.tracking.is_active)
+            .map(|node| node.id.as_str())
+            .collect();
+        assert_eq!(active, ["root", "b", "b1"]);
+    }
+}

@@ -1,0 +1,110 @@
+//! RB.1.4: whether a rule of a cluster holds for its children.
+
+use super::course::{Course, Node};
+use super::definition::{ChildSet, Condition, RollupRule};
+
+/// What a rule is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    Satisfied,
+    NotSatisfied,
+    Completed,
+    Incomplete,
+}
+
+impl Action {
+    /// Returns its name in manifests.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Satisfied => "satisfied",
+            Self::NotSatisfied => "notSatisfied",
+            Self::Completed => "completed",
+            Self::Incomplete => "incomplete",
+        }
+    }
+}
+
+/// RB.1.4, Rollup Rule Check Subprocess: whether one of the rules of an activity for an action holds.
+pub(crate) fn rb_1_4_rollup_rule_check(course: &Course, at: usize, action: Action) -> bool {
+    let rules = course.nodes[at].definition.rollup.iter();
+    rules.filter(|rule| rule.action == action.name()).any(|rule| holds(course, at, rule, action))
+}
+
+fn holds(course: &Course, at: usize, rule: &RollupRule, action: Action) -> bool {
+    let children = course.tracked_children(at);
+    let counted = children.filter(|child| rb_1_4_2_check_child_for_rollup(child, action));
+    let results: Vec<Option<bool>> =
+        counted.map(|child| rb_1_4_1_evaluate_rollup_conditions(child, rule)).collect();
+    if results.is_empty() {
+        return false;
+    }
+    let of = |wanted: Option<bool>| results.iter().filter(|found| **found == wanted).count() as f64;
+    let (yes, all) = (of(Some(true)), results.len() as f64);
+    match rule.set {
+        ChildSet::All => yes >= all,
+        ChildSet::Any => yes > 0.0,
+        ChildSet::None => of(Some(false)) >= all,
+        ChildSet::AtLeastCount(count) => yes >= count,
+        ChildSet::AtLeastPercent(percent) => yes / all >= percent,
+    }
+}
+
+/// RB.1.4.1, Evaluate Rollup Conditions Subprocess: whether the conditions of a rule hold for a child;
+/// [`None`] where that is not known.
+pub(crate) fn rb_1_4_1_evaluate_rollup_conditions(child: &Node, rule: &RollupRule) -> Option<bool> {
+    if rule.conditions.is_empty() {
+        return None;
+    }
+    let mut results = rule.conditions.iter().map(|condition| evaluate(child, condition));
+    if rule.is_any {
+        let results: Vec<_> = results.collect();
+        if results.contains(&Some(true)) {
+            return Some(true);
+        }
+        return if results.contains(&None) { None } else { Some(false) };
+    }
+    let results: Vec<_> = results.by_ref().collect();
+    if results.contains(&Some(false)) {
+        return Some(false);
+    }
+    if results.contains(&None) { None } else { Some(true) }
+}
+
+fn evaluate(child: &Node, condition: &Condition) -> Option<bool> {
+    let tracking = &child.tracking;
+    let found = match condition.name.as_str() {
+        "satisfied" => tracking.satisfied,
+        "objectiveStatusKnown" => Some(tracking.satisfied.is_some()),
+        "objectiveMeasureKnown" => Some(tracking.measure.is_some()),
+        "completed" => tracking.completed,
+        "activityProgressKnown" | "progressKnown" => Some(tracking.completed.is_some()),
+        "attempted" => Some(tracking.attempts > 0),
+        "attemptLimitExceeded" => {
+            let limit = child.definition.attempt_limit;
+            Some(limit.is_some_and(|limit| f64::from(tracking.attempts) >= limit))
+        }
+        "never" => Some(false),
+        // Time limits are not evaluated, as the standard allows.
+        _ => None,
+    };
+    if condition.is_not { found.map(|found| !found) } else { found }
+}
+
+/// RB.1.4.2, Check Child for Rollup Subprocess: whether a child counts for an action.
+pub(crate) fn rb_1_4_2_check_child_for_rollup(child: &Node, action: Action) -> bool {
+    let definition = &child.definition;
+    let (counts, required) = match action {
+        Action::Satisfied => (definition.counts_for_satisfied, &definition.required[0]),
+        Action::NotSatisfied => (definition.counts_for_satisfied, &definition.required[1]),
+        Action::Completed => (definition.counts_for_completion, &definition.required[2]),
+        Action::Incomplete => (definition.counts_for_completion, &definition.required[3]),
+    };
+    let tracking = &child.tracking;
+    counts
+        && match required.as_str() {
+            "ifNotSuspended" => tracking.attempts > 0 && !tracking.is_suspended,
+            "ifAttempted" => tracking.attempts > 0,
+            // Whether a rule skips the child is evaluated where the sequence runs, in the browser.
+            _ => true,
+        }
+}

@@ -1,0 +1,218 @@
+//! The SQL of this crate, in the dialect that both databases understand.
+
+pub(crate) const COURSE: &str =
+    "SELECT id, title, newest, created, updated, tags, settings FROM course WHERE id = ?1";
+
+/// Courses after a moment and an id; `?5` is a pattern of titles or ids, `?6` one of tags.
+pub(crate) const COURSES: &str = "SELECT id, title, newest, created, updated, tags, settings \
+     FROM course WHERE (created, id) > (?1, ?2) AND updated >= ?3 AND updated <= ?4 \
+     AND created >= ?5 AND created <= ?6 \
+     AND (?7 = '' OR lower(title) LIKE ?7 OR lower(id) LIKE ?7) AND (?8 = '' OR tags LIKE ?8) \
+     ORDER BY created, id LIMIT ?9";
+
+pub(crate) const COURSES_COUNT: &str = "SELECT count(*) FROM course \
+     WHERE updated >= ?1 AND updated <= ?2 AND created >= ?3 AND created <= ?4 \
+     AND (?5 = '' OR lower(title) LIKE ?5 OR lower(id) LIKE ?5) AND (?6 = '' OR tags LIKE ?6)";
+
+pub(crate) const COURSE_ADD: &str = "INSERT INTO course \
+     (id, title, newest, created, updated, tags, settings) VALUES (?1, ?2, ?3, ?4, ?4, ?5, '{}')";
+
+pub(crate) const COURSE_RENEW: &str =
+    "UPDATE course SET title = ?2, newest = ?3, updated = ?4 WHERE id = ?1";
+
+pub(crate) const COURSE_TITLE: &str = "UPDATE course SET title = ?2, updated = ?3 WHERE id = ?1";
+
+pub(crate) const COURSE_TAGS: &str = "UPDATE course SET tags = ?2, updated = ?3 WHERE id = ?1";
+
+pub(crate) const TAGS_OF_REGISTRATION: &str =
+    "SELECT tags FROM course_registration WHERE id = ?1 ORDER BY instance DESC LIMIT 1";
+
+pub(crate) const TAGS_OF_COURSE: &str = "SELECT tags FROM course WHERE id = ?1";
+
+pub(crate) const TAGS_OF_LEARNER: &str = "SELECT tags FROM course_learner WHERE id = ?1";
+
+pub(crate) const COURSE_SETTINGS: &str =
+    "UPDATE course SET settings = ?2, updated = ?3 WHERE id = ?1";
+
+pub(crate) const COURSE_DELETE: &str = "DELETE FROM course WHERE id = ?1";
+
+pub(crate) const VERSION: &str = "SELECT course, version, standard, title, tree, about, findings, \
+     settings, package, created, updated FROM course_version WHERE course = ?1 AND version = ?2";
+
+pub(crate) const VERSIONS: &str = "SELECT course, version, standard, title, tree, about, findings, \
+     settings, package, created, updated FROM course_version WHERE course = ?1 ORDER BY version";
+
+pub(crate) const VERSION_ADD: &str = "INSERT INTO course_version (course, version, standard, title, \
+     tree, about, findings, settings, package, created, updated) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '{}', ?8, ?9, ?9)";
+
+pub(crate) const VERSION_SETTINGS: &str = "UPDATE course_version SET settings = ?3, updated = ?4 \
+     WHERE course = ?1 AND version = ?2";
+
+pub(crate) const VERSION_TITLE: &str = "UPDATE course_version SET title = ?3, updated = ?4 \
+     WHERE course = ?1 AND version = ?2";
+
+pub(crate) const VERSION_DELETE: &str =
+    "DELETE FROM course_version WHERE course = ?1 AND version = ?2";
+
+pub(crate) const FILE: &str = "SELECT path, blob, start, bytes, tag, updated FROM course_file \
+     WHERE course = ?1 AND version = ?2 AND path = ?3";
+
+pub(crate) const FILES: &str = "SELECT path, blob, start, bytes, tag, updated FROM course_file \
+     WHERE course = ?1 AND version = ?2 ORDER BY path";
+
+pub(crate) const FILE_PUT: &str = "INSERT INTO course_file \
+     (course, version, path, blob, start, bytes, tag, updated) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (course, version, path) DO UPDATE SET \
+     blob = excluded.blob, start = excluded.start, bytes = excluded.bytes, tag = excluded.tag, \
+     updated = excluded.updated";
+
+pub(crate) const FILE_DELETE: &str =
+    "DELETE FROM course_file WHERE course = ?1 AND version = ?2 AND path = ?3";
+
+pub(crate) const FILES_DELETE: &str = "DELETE FROM course_file WHERE course = ?1 AND version = ?2";
+
+/// The blobs that a version's files are in.
+pub(crate) const FILE_BLOBS: &str =
+    "SELECT DISTINCT blob FROM course_file WHERE course = ?1 AND version = ?2";
+
+pub(crate) const REGISTRATIONS_OF_COURSE: &str =
+    "SELECT count(DISTINCT id) FROM course_registration WHERE course = ?1";
+
+pub(crate) const REGISTRATIONS_OF_VERSION: &str =
+    "SELECT count(*) FROM course_registration WHERE course = ?1 AND version = ?2";
+
+pub(crate) const REGISTRATION_IDS_OF_COURSE: &str =
+    "SELECT DISTINCT id FROM course_registration WHERE course = ?1 ORDER BY id LIMIT ?2";
+
+pub(crate) const REGISTRATION_IDS_OF_LEARNER: &str =
+    "SELECT DISTINCT id FROM course_registration WHERE learner = ?1 ORDER BY id LIMIT ?2";
+
+pub(crate) const LEARNER: &str = "SELECT id, first_name, last_name, email, tags, created, updated \
+     FROM course_learner WHERE id = ?1";
+
+pub(crate) const LEARNERS_BY_EMAIL: &str = "SELECT id, first_name, last_name, email, tags, \
+     created, updated FROM course_learner WHERE email = ?1 ORDER BY id LIMIT 100";
+
+pub(crate) const LEARNER_PUT: &str = "INSERT INTO course_learner \
+     (id, first_name, last_name, email, tags, created, updated) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) \
+     ON CONFLICT (id) DO UPDATE SET first_name = excluded.first_name, \
+     last_name = excluded.last_name, email = excluded.email, updated = excluded.updated";
+
+pub(crate) const LEARNER_TAGS: &str =
+    "UPDATE course_learner SET tags = ?2, updated = ?3 WHERE id = ?1";
+
+pub(crate) const LEARNER_DELETE: &str = "DELETE FROM course_learner WHERE id = ?1";
+
+/// The newest instance of a registration.
+pub(crate) const REGISTRATION: &str = "SELECT id, instance, course, version, learner, created, \
+     updated, first_access, last_access, completed, progress, settings, tags, postback \
+     FROM course_registration WHERE id = ?1 ORDER BY instance DESC LIMIT 1";
+
+pub(crate) const INSTANCE: &str = "SELECT id, instance, course, version, learner, created, \
+     updated, first_access, last_access, completed, progress, settings, tags, postback \
+     FROM course_registration WHERE id = ?1 AND instance = ?2";
+
+pub(crate) const INSTANCES: &str = "SELECT id, instance, course, version, learner, created, \
+     updated, first_access, last_access, completed, progress, settings, tags, postback \
+     FROM course_registration WHERE id = ?1 AND instance > ?2 ORDER BY instance LIMIT ?3";
+
+/// The newest instances of registrations after a moment and an id.
+pub(crate) const REGISTRATIONS: &str = "SELECT id, instance, course, version, learner, created, \
+     updated, first_access, last_access, completed, progress, settings, tags, postback \
+     FROM course_registration r WHERE (created, id, instance) > (?1, ?2, ?3) \
+     AND updated >= ?4 AND updated <= ?5 AND created >= ?6 AND created <= ?7 \
+     AND (?8 = '' OR lower(id) LIKE ?8) AND (?9 = '' OR tags LIKE ?9) \
+     AND NOT EXISTS (SELECT 1 FROM course_registration n WHERE n.id = r.id AND n.instance > r.instance) \
+     ORDER BY created, id, instance LIMIT ?10";
+
+/// The same of a course, and of a learner if one is named.
+pub(crate) const REGISTRATIONS_COURSE: &str = "SELECT id, instance, course, version, learner, \
+     created, updated, first_access, last_access, completed, progress, settings, tags, postback \
+     FROM course_registration r WHERE (created, id, instance) > (?1, ?2, ?3) \
+     AND updated >= ?4 AND updated <= ?5 AND created >= ?6 AND created <= ?7 \
+     AND (?8 = '' OR lower(id) LIKE ?8) AND (?9 = '' OR tags LIKE ?9) \
+     AND course = ?11 AND (?12 = '' OR learner = ?12) \
+     AND NOT EXISTS (SELECT 1 FROM course_registration n WHERE n.id = r.id AND n.instance > r.instance) \
+     ORDER BY created, id, instance LIMIT ?10";
+
+/// The same of a learner.
+pub(crate) const REGISTRATIONS_LEARNER: &str = "SELECT id, instance, course, version, learner, \
+     created, updated, first_access, last_access, completed, progress, settings, tags, postback \
+     FROM course_registration r WHERE (created, id, instance) > (?1, ?2, ?3) \
+     AND updated >= ?4 AND updated <= ?5 AND created >= ?6 AND created <= ?7 \
+     AND (?8 = '' OR lower(id) LIKE ?8) AND (?9 = '' OR tags LIKE ?9) AND learner = ?11 \
+     AND NOT EXISTS (SELECT 1 FROM course_registration n WHERE n.id = r.id AND n.instance > r.instance) \
+     ORDER BY created, id, instance LIMIT ?10";
+
+pub(crate) const REGISTRATIONS_COUNT: &str = "SELECT count(DISTINCT id) FROM course_registration \
+     WHERE updated >= ?1 AND updated <= ?2 AND created >= ?3 AND created <= ?4 \
+     AND (?5 = '' OR course = ?5) AND (?6 = '' OR learner = ?6) AND (?7 = '' OR tags LIKE ?7) \
+     AND (?8 = '' OR lower(id) LIKE ?8)";
+
+pub(crate) const REGISTRATION_ADD: &str = "INSERT INTO course_registration (id, instance, course, \
+     version, learner, created, updated, progress, settings, tags, postback) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, '{}', ?7, ?8, ?9)";
+
+pub(crate) const REGISTRATION_TAGS: &str =
+    "UPDATE course_registration SET tags = ?2, updated = ?3 WHERE id = ?1";
+
+pub(crate) const REGISTRATION_SETTINGS: &str = "UPDATE course_registration SET settings = ?3, \
+     updated = ?4 WHERE id = ?1 AND instance = ?2";
+
+/// Forgets what an instance has saved.
+pub(crate) const REGISTRATION_RESET: &str = "UPDATE course_registration SET progress = '{}', \
+     updated = ?3, first_access = NULL, last_access = NULL, completed = NULL \
+     WHERE id = ?1 AND instance = ?2";
+
+pub(crate) const REGISTRATION_PROGRESS: &str =
+    "UPDATE course_registration SET progress = ?3, updated = ?4 WHERE id = ?1 AND instance = ?2";
+
+pub(crate) const REGISTRATION_DELETE: &str = "DELETE FROM course_registration WHERE id = ?1";
+
+pub(crate) const INSTANCE_DELETE: &str =
+    "DELETE FROM course_registration WHERE id = ?1 AND instance = ?2";
+
+pub(crate) const ACTIVITIES: &str = "SELECT activity, state FROM course_activity \
+     WHERE registration = ?1 AND instance = ?2 ORDER BY activity";
+
+pub(crate) const ACTIVITIES_DELETE: &str = "DELETE FROM course_activity WHERE registration = ?1";
+
+pub(crate) const ACTIVITIES_OF_INSTANCE_DELETE: &str =
+    "DELETE FROM course_activity WHERE registration = ?1 AND instance = ?2";
+
+/// What a commit asks for.
+pub(crate) const COMMIT_REGISTRATION: &str = "SELECT progress, first_access, completed \
+     FROM course_registration WHERE id = ?1 AND instance = ?2";
+
+pub(crate) const COMMIT_ACTIVITY: &str = "SELECT state FROM course_activity \
+     WHERE registration = ?1 AND instance = ?2 AND activity = ?3";
+
+/// What a commit writes.
+pub(crate) const COMMIT_SAVE: &str = "UPDATE course_registration SET progress = ?3, updated = ?4, \
+     last_access = ?4, first_access = ?5, completed = ?6 WHERE id = ?1 AND instance = ?2";
+
+pub(crate) const COMMIT_STATE: &str = "INSERT INTO course_activity \
+     (registration, instance, activity, state) VALUES (?1, ?2, ?3, ?4) \
+     ON CONFLICT (registration, instance, activity) DO UPDATE SET state = excluded.state";
+
+pub(crate) const TRACE_ADD: &str = "INSERT INTO course_trace \
+     (launch, sequence, registration, at, calls) VALUES (?1, ?2, ?3, ?4, ?5) \
+     ON CONFLICT (launch, sequence) DO NOTHING";
+
+pub(crate) const TRACE: &str = "SELECT sequence, at, calls FROM course_trace \
+     WHERE launch = ?1 ORDER BY sequence LIMIT ?2";
+
+pub(crate) const TRACE_DELETE: &str = "DELETE FROM course_trace WHERE registration = ?1";
+
+pub(crate) const LAUNCH: &str = "SELECT id, registration, instance, course, version, options, \
+     created, expires FROM course_launch WHERE secret = ?1";
+
+pub(crate) const LAUNCHES: &str = "SELECT id, registration, instance, course, version, options, \
+     created, expires FROM course_launch WHERE registration = ?1 ORDER BY created LIMIT ?2";
+
+pub(crate) const LAUNCH_ADD: &str = "INSERT INTO course_launch \
+     (secret, id, registration, instance, course, version, options, created, expires) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+
+pub(crate) const LAUNCHES_DELETE: &str = "DELETE FROM course_launch WHERE registration = ?1";

@@ -1,0 +1,171 @@
+//! Packages: those of others, where the environment names a folder of them, and broken ones of our own.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use homeroom_course::{Level, Package, PackageLimits, Standard, packed, read_package};
+
+/// Returns the folder of example packages, if there is one.
+fn reference() -> Option<PathBuf> {
+    let folder = std::env::var("HOMEROOM_REFERENCE").ok().filter(|folder| !folder.is_empty());
+    if folder.is_none() {
+        println!("skipped: HOMEROOM_REFERENCE names no folder of examples");
+    }
+    folder.map(|folder| PathBuf::from(folder).join("learning"))
+}
+
+/// The file stays readable after its folder has gone.
+fn file_of(bytes: &[u8]) -> File {
+    let folder = homeroom_testkit::Folder::new();
+    File::open(folder.write("package", bytes)).unwrap()
+}
+
+fn read(files: &[(&str, &str)]) -> Package {
+    read_package(file_of(&packed(files)), "p.zip", PackageLimits::default())
+}
+
+fn codes(package: &Package) -> Vec<&str> {
+    let bad = package.findings.iter().filter(|finding| finding.level != Level::Pass);
+    bad.map(|finding| finding.code.as_str()).collect()
+}
+
+#[test]
+fn every_example_of_scorm_can_be_played_and_its_edition_is_known() {
+    let Some(folder) = reference() else { return };
+    for (name, standard) in
+        [("scorm12", Standard::Scorm12), ("scorm2004", Standard::Scorm2004Second)]
+    {
+        for entry in std::fs::read_dir(folder.join("packages").join(name)).unwrap() {
+            let path = entry.unwrap().path();
+            let shown = path.display().to_string();
+
+            let package =
+                read_package(File::open(&path).unwrap(), &shown, PackageLimits::default());
+
+            assert!(package.is_playable(), "{shown}: {:?}", package.findings);
+            let found = package.standard.unwrap();
+            let wanted = match () {
+                () if shown.contains("3rdEdition") => Standard::Scorm2004Third,
+                () if shown.contains("4thEdition") => Standard::Scorm2004Fourth,
+                () => standard,
+            };
+            assert_eq!(found, wanted, "{shown}");
+        }
+    }
+}
+
+#[test]
+fn examples_of_other_standards_are_refused_with_their_names() {
+    let Some(folder) = reference() else { return };
+    for (name, word) in [("aicc", "AICC"), ("cmi5", "cmi5"), ("xapi", "xAPI")] {
+        for entry in std::fs::read_dir(folder.join("packages").join(name)).unwrap() {
+            let path = entry.unwrap().path();
+
+            let package = read_package(File::open(&path).unwrap(), "", PackageLimits::default());
+
+            assert!(!package.is_playable(), "{}", path.display());
+            assert!(package.failure().contains(word), "{}", package.failure());
+        }
+    }
+}
+
+#[test]
+fn a_manifest_is_found_at_any_depth_beside_junk() {
+    let manifest = "<manifest xmlns:adlcp='http://www.adlnet.org/xsd/adlcp_rootv1p2'>\
+        <organizations><organization identifier='o'><title>T</title>\
+        <item identifier='i' identifierref='r' parameters='?a=1'><title>I</title></item>\
+        </organization></organizations><resources>\
+        <resource identifier='r' adlcp:scormtype='sco' href='Page%201.HTML'/></resources></manifest>";
+    let package = read(&[
+        ("__MACOSX/course/._imsmanifest.xml", "junk"),
+        ("course/.DS_Store", "junk"),
+        ("course/content/imsmanifest.xml", manifest),
+        ("course/content/page 1.html", "hello"),
+        ("course/content/deeper/imsmanifest.xml", "<not this one>"),
+    ]);
+
+    assert!(package.is_playable(), "{:?}", package.findings);
+    let tree = package.tree.as_ref().unwrap();
+    assert_eq!(tree.launchable()[0].href.as_deref(), Some("page%201.html?a=1"));
+    assert_eq!(codes(&package), ["junk", "manifest-below", "no-version", "other-case"]);
+}
+
+#[test]
+fn lying_manifests_are_played_as_far_as_they_can_be() {
+    let manifest = |items: &str, resources: &str| {
+        format!(
+            "<manifest><metadata><schemaversion>1.2</schemaversion></metadata><organizations \
+             default='gone'><organization identifier='o'>{items}</organization></organizations>\
+             <resources>{resources}</resources></manifest>"
+        )
+    };
+    let there = "<resource identifier='r' href='a.html'><file href='missing.js'/></resource>";
+    for (items, resources, playable, code) in [
+        ("<item identifier='i' identifierref='r'/>", there, true, "missing-file"),
+        ("<item identifierref='r'/>", there, true, "no-identifier"),
+        (
+            "<item identifier='i' identifierref='r'/><item identifier='i' identifierref='r'/>",
+            there,
+            true,
+            "identifier-twice",
+        ),
+        ("<item identifier='i' identifierref='x'/>", there, false, "no-resource"),
+        (
+            "<item identifier='i' identifierref='r'/>",
+            "<resource identifier='r' href='../../etc/passwd'/>",
+            false,
+            "missing-launch",
+        ),
+        (
+            "<item identifier='i' identifierref='r'/>",
+            "<resource identifier='r' href='https://example.org/a'/>",
+            true,
+            "launch-elsewhere",
+        ),
+        ("", "", false, "no-resources"),
+    ] {
+        let text = manifest(items, resources);
+
+        let package = read(&[("imsmanifest.xml", &text), ("a.html", "a")]);
+
+        assert_eq!(package.is_playable(), playable, "{text}: {:?}", package.findings);
+        assert!(codes(&package).contains(&code), "{text}: {:?}", codes(&package));
+    }
+}
+
+#[test]
+fn a_bomb_and_what_is_too_large_are_refused() {
+    let manifest =
+        "<manifest><resources><resource identifier='r' href='a.html'/></resources></manifest>";
+    let zeros = "0".repeat(8 << 20);
+    let bytes = packed(&[("imsmanifest.xml", manifest), ("a.html", &zeros)]);
+    let mut package = read_package(file_of(&bytes), "", PackageLimits::default());
+
+    let refused = package.unpacking.as_mut().unwrap().each(&mut |_, _| Ok(())).unwrap_err();
+    let few = PackageLimits { files: 1, ..PackageLimits::default() };
+    let small = PackageLimits { unpacked_bytes: 1 << 20, ..PackageLimits::default() };
+    let short = PackageLimits { manifest_bytes: 10, ..PackageLimits::default() };
+
+    assert_eq!(refused.code, "bomb", "{refused:?}");
+    for (limits, code) in [(few, "too-many-files"), (small, "too-large"), (short, "too-large")] {
+        let package = read_package(file_of(&bytes), "", limits);
+        assert!(codes(&package).contains(&code), "{:?}", package.findings);
+    }
+}
+
+#[test]
+fn a_truncated_or_damaged_archive_never_panics() {
+    let whole = homeroom_course::sample_package();
+    for length in (0..whole.len()).step_by(37) {
+        let package = read_package(file_of(&whole[..length]), "", PackageLimits::default());
+        assert!(!package.is_playable(), "{length}");
+    }
+    for at in (0..whole.len()).step_by(11) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        let mut package = read_package(file_of(&bytes), "", PackageLimits::default());
+        if let Some(unpacking) = &mut package.unpacking {
+            _ = unpacking.each(&mut |_, _| Ok(()));
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Courses on the real program: import, register, launch, play without a browser, report.
+
+use std::time::Duration;
+
+use homeroom_course::{packed, sample_package};
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Client, Database, Place, Server, eventually};
+
+const API: &str = "/learning/api/v2";
+
+/// A client with key and secret of the scope `learning`.
+struct Learning {
+    client: Client,
+    basic: String,
+}
+
+impl Learning {
+    fn of(place: &Place, server: &Server) -> Self {
+        let key = place.json(&["keys", "create", "--scope", "learning", "--json"]);
+        let (name, secret) = (key["key"].as_str().unwrap(), key["secret"].as_str().unwrap());
+        let basic = format!("Basic {}", base64(&format!("{name}:{secret}")));
+        Self { client: server.client(), basic }
+    }
+
+    fn send(&mut self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let headers =
+            [("authorization", self.basic.as_str()), ("content-type", "application/json")];
+        let body = body.map(|body| body.to_string().into_bytes());
+        self.client.send(method, &format!("{API}{path}"), &headers, body.as_deref()).unwrap()
+    }
+
+    fn get(&mut self, path: &str) -> Value {
+        let answer = self.send("GET", path, None);
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        answer.json()
+    }
+
+    fn post(&mut self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, Some(body))
+    }
+
+    /// Uploads a package and returns how its job has ended.
+    fn import(&mut self, course: &str, package: &[u8]) -> Value {
+        let mut body = b"--b0\r\nContent-Disposition: form-data; name=\"file\"; \
+            filename=\"p.zip\"\r\nContent-Type: application/zip\r\n\r\n"
+            .to_vec();
+        body.extend_from_slice(package);
+        body.extend_from_slice(b"\r\n--b0--\r\n");
+        let headers = [
+            ("authorization", self.basic.as_str()),
+            ("content-type", "multipart/form-data; boundary=b0"),
+        ];
+        let path =
+            format!("{API}/courses/importJobs/upload?courseId={course}&mayCreateNewVersion=true");
+        let answer = self.client.send("POST", &path, &headers, Some(&body)).unwrap();
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let job = answer.json()["result"].as_str().unwrap().to_owned();
+        let mut ended = Value::Null;
+        eventually("the import ends", || {
+            ended = self.get(&format!("/courses/importJobs/{job}"));
+            ended["status"] != "RUNNING"
+        });
+        ended
+    }
+
+    fn register(&mut self, registration: &str, course: &str) {
+        let answer = self.post("/registrations", &registered(registration, course));
+        assert_eq!(answer.status, 204, "{answer:?}");
+    }
+
+    /// Launches a registration and returns the path of the launch.
+    fn launch(&mut self, registration: &str) -> String {
+        let asked = json!({ "redirectOnExitUrl": "https://lms.example.org/done", "expiry": 7_200 });
+        let answer = self.post(&format!("/registrations/{registration}/launchLink"), &asked);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let link = answer.json()["launchLink"].as_str().unwrap().to_owned();
+        link[link.find("/play/").unwrap()..].to_owned()
+    }
+
+    /// Commits without any header that a beacon could not send.
+    fn commit(&mut self, launch: &str, commit: &Value) -> Answer {
+        let headers = [("content-type", "text/plain;charset=UTF-8")];
+        let body = commit.to_string().into_bytes();
+        self.client.send("POST", &format!("{launch}/results"), &headers, Some(&body)).unwrap()
+    }
+
+    fn boot(&mut self, launch: &str) -> Value {
+        let answer = self.client.get(&format!("{launch}/boot"));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    }
+}
+
+fn registered(registration: &str, course: &str) -> Value {
+    json!({
+        "courseId": course,
+        "registrationId": registration,
+        "learner": { "id": "l-1", "firstName": "Ann", "lastName": "Lee" },
+    })
+}
+
+fn base64(text: &str) -> String {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut all = String::new();
+    for three in text.as_bytes().chunks(3) {
+        let bits = three.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte))
+            << (8 * (3 - three.len()));
+        for at in 0..4 {
+            let is_there = at <= three.len();
+            let letter = LETTERS[usize::try_from(bits >> (18 - 6 * at) & 63).unwrap()];
+            all.push(if is_there { char::from(letter) } else { '=' });
+        }
+    }
+    all
+}
+
+/// Plays the sample course in two launches.
+fn play(place: &Place, server: &Server) {
+    let mut lms = Learning::of(place, server);
+    assert_eq!(lms.get("/ping")["apiMessage"], "API is alive");
+    let imported = lms.import("library", &sample_package());
+    assert_eq!(imported["status"], "COMPLETE", "{imported}");
+    assert_eq!(imported["importResult"]["course"]["courseLearningStandard"], "SCORM12");
+    assert_eq!(lms.get("/courses")["courses"][0]["id"], "library");
+
+    let unknown = lms.post("/registrations", &registered("r-0", "nowhere"));
+    assert_eq!(unknown.status, 404, "{unknown:?}");
+    assert!(unknown.json()["message"].as_str().unwrap().contains("nowhere"), "{unknown:?}");
+    assert_eq!(lms.send("HEAD", "/registrations/r-1", None).status, 404);
+    lms.register("r-1", "library");
+    lms.register("r-1", "library");
+    assert_eq!(lms.send("HEAD", "/registrations/r-1", None).status, 200);
+
+    let first = lms.launch("r-1");
+    let page = lms.client.get(&first);
+    assert_eq!(page.status, 200, "{page:?}");
+    assert!(page.header("content-type").unwrap().starts_with("text/html"), "{page:?}");
+    let boot = lms.boot(&first);
+    let cmi = &boot["states"]["lesson"]["cmi"];
+    assert_eq!(cmi["cmi.core.entry"], "ab-initio");
+    assert_eq!(cmi["cmi.core.student_name"], "Lee, Ann");
+    assert_eq!(boot["start"], "lesson");
+    let saved = json!({ "sequence": 1, "cmi": {
+        "cmi.suspend_data": "page=3", "cmi.core.session_time": "00:01:00",
+        "cmi.core.lesson_status": "incomplete",
+    }});
+    assert_eq!(lms.commit(&first, &saved).json()["sequence"], 1);
+
+    // Nobody has said goodbye: the next launch goes on.
+    let second = lms.launch("r-1");
+    let boot = lms.boot(&second);
+    let cmi = &boot["states"]["lesson"]["cmi"];
+    assert_eq!(cmi["cmi.core.entry"], "resume");
+    assert_eq!(cmi["cmi.suspend_data"], "page=3");
+    assert_eq!(cmi["cmi.core.total_time"], "0000:01:00.00");
+    let passed = json!({ "sequence": 5, "exit": true, "final": true, "cmi": {
+        "cmi.core.score.raw": "87", "cmi.core.session_time": "00:02:00",
+        "cmi.core.lesson_status": "passed", "cmi.interactions.0.id": "q1",
+        "cmi.interactions.0.type": "choice", "cmi.interactions.0.result": "correct",
+    }});
+    assert_eq!(lms.commit(&second, &passed).status, 200);
+    // Repeated and reordered commits change nothing.
+    let late = json!({ "sequence": 4, "cmi": { "cmi.core.lesson_status": "incomplete" } });
+    assert_eq!(lms.commit(&second, &late).json()["sequence"], 5);
+    assert_eq!(lms.commit(&second, &passed).json()["sequence"], 5);
+
+    let all = "includeChildResults=true&includeInteractionsAndObjectives=true&includeRuntime=true";
+    let report = lms.get(&format!("/registrations/r-1?{all}"));
+    assert_eq!(report["registrationCompletion"], "COMPLETED", "{report}");
+    assert_eq!(report["registrationSuccess"], "PASSED");
+    assert_eq!(report["score"]["scaled"], 87.0);
+    assert_eq!(report["totalSecondsTracked"], 180.0);
+    let lesson = &report["activityDetails"]["children"][0];
+    assert_eq!(lesson["runtime"]["totalTime"], "0000:03:00.00");
+    assert_eq!(lesson["runtime"]["runtimeInteractions"][0]["type"], "Choice");
+    let history = lms.get("/registrations/r-1/launchHistory");
+    assert_eq!(history["launchHistory"].as_array().unwrap().len(), 2);
+
+    assert_eq!(lms.send("DELETE", "/registrations/r-1", None).status, 204);
+    assert_eq!(lms.commit(&second, &json!({ "sequence": 9 })).status, 404);
+    assert_eq!(lms.send("DELETE", "/courses/library", None).status, 204);
+    assert_eq!(lms.send("GET", "/courses/library", None).status, 404);
+}
+
+#[test]
+fn a_course_is_imported_played_twice_and_reported() {
+    let place = Place::new();
+    play(&place, &Server::start(&place));
+}
+
+#[test]
+fn a_course_is_played_on_postgresql_too() {
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+        play(&place, &Server::start(&place));
+    }
+}
+
+#[test]
+fn what_cannot_be_imported_says_why() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let mut lms = Learning::of(&place, &server);
+    let no_href = packed(&[(
+        "imsmanifest.xml",
+        "<manifest><organizations><organization identifier='o'><item identifier='i' \
+         identifierref='r'/></organization></organizations><resources><resource \
+         identifier='r'/></resources></manifest>",
+    )]);
+    let entity = packed(&[(
+        "imsmanifest.xml",
+        "<!DOCTYPE m [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><manifest>&e;</manifest>",
+    )]);
+    for (name, package, why) in [
+        ("broken", b"PK\x03\x04nothing".to_vec(), "no zip archive"),
+        ("none", packed(&[("a.html", "a")]), "no imsmanifest.xml"),
+        ("cmi5", packed(&[("cmi5.xml", "<a/>")]), "cmi5"),
+        ("xapi", packed(&[("tincan.xml", "<a/>")]), "xAPI"),
+        ("aicc", packed(&[("a.crs", "a"), ("a.au", "a")]), "AICC"),
+        ("bad", packed(&[("imsmanifest.xml", "<manifest>")]), "not closed"),
+        ("entity", entity, "entity"),
+        ("no-href", no_href, "nothing"),
+        ("path", packed(&[("../x", "a"), ("imsmanifest.xml", "<manifest/>")]), "path"),
+        ("text", b"hello".to_vec(), "neither"),
+    ] {
+        let ended = lms.import(name, &package);
+
+        assert_eq!(ended["status"], "ERROR", "{name}: {ended}");
+        let message = ended["message"].as_str().unwrap();
+        assert!(message.contains(why) || name == "no-href", "{name}: {ended}");
+        assert_eq!(lms.send("GET", &format!("/courses/{name}"), None).status, 404);
+    }
+}
+
+#[test]
+fn no_acknowledged_commit_is_lost_when_the_server_is_killed() {
+    let place = Place::new();
+    let mut server = Server::start(&place);
+    let mut lms = Learning::of(&place, &server);
+    lms.import("library", &sample_package());
+    lms.register("r-1", "library");
+    let launch = lms.launch("r-1");
+    for round in 1..=5 {
+        for sequence in round * 10..round * 10 + 8 {
+            let data = format!("s{sequence}");
+            let commit = json!({ "sequence": sequence, "cmi": { "cmi.suspend_data": data } });
+            assert_eq!(lms.commit(&launch, &commit).status, 200);
+        }
+        server.kill();
+
+        server = Server::start(&place);
+        lms.client = server.client();
+        let boot = lms.boot(&launch);
+        let last = round * 10 + 7;
+        assert_eq!(boot["sequence"], last);
+        let kept = &boot["states"]["lesson"]["cmi"]["cmi.suspend_data"];
+        assert_eq!(*kept, format!("s{last}"));
+    }
+}
+
+#[test]
+fn content_has_its_own_listener_with_ranges_and_the_api_is_not_there() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let mut lms = Learning::of(&place, &server);
+    lms.import("library", &sample_package());
+    lms.register("r-1", "library");
+    let launch = lms.launch("r-1");
+    let origin = lms.boot(&launch)["origins"]["content"].as_str().unwrap().to_owned();
+    let mut content = Client::new(origin.strip_prefix("http://").unwrap().parse().unwrap());
+    let file = format!("{launch}/content/index.html");
+
+    let whole = content.get(&file);
+    let tag = whole.header("etag").unwrap().to_owned();
+    let part = content.send("GET", &file, &[("range", "bytes=0-14")], None).unwrap();
+    let known = content.send("GET", &file, &[("if-none-match", &tag)], None).unwrap();
+
+    assert_eq!(whole.status, 200, "{whole:?}");
+    assert!(whole.header("cache-control").unwrap().contains("immutable"), "{whole:?}");
+    assert_eq!((part.status, part.text().as_str()), (206, "<!doctype html>"));
+    assert_eq!(known.status, 304);
+    assert_eq!(content.get(&format!("{launch}/content/none.html")).status, 404);
+    assert_eq!(content.get(&format!("{launch}/content/../../x")).status, 404);
+    assert_eq!(content.get(&format!("{API}/courses")).status, 404);
+    assert_eq!(lms.client.get(&file).status, 404, "the API has no content");
+    assert_eq!(content.get("/play/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA/boot").status, 404);
+}
+
+#[test]
+fn a_link_ends_when_it_says() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let mut lms = Learning::of(&place, &server);
+    lms.import("library", &sample_package());
+    lms.register("r-1", "library");
+    let asked = json!({ "redirectOnExitUrl": "/", "expiry": 1 });
+    let answer = lms.post("/registrations/r-1/launchLink", &asked).json();
+    let link = answer["launchLink"].as_str().unwrap();
+    let path = link[link.find("/play/").unwrap()..].to_owned();
+
+    assert_eq!(lms.client.get(&path).status, 200);
+    std::thread::sleep(Duration::from_millis(1_100));
+
+    let ended = lms.client.get(&path);
+    assert_eq!(ended.status, 404, "{ended:?}");
+    assert!(ended.text().contains("This link has ended"), "{ended:?}");
+    assert_eq!(lms.client.get(&format!("{path}/boot")).status, 404);
+}
+
+#[test]
+fn commands_check_add_and_list_courses() {
+    let place = Place::new();
+    let file = place.write("library.zip", sample_package());
+    let file = file.to_str().unwrap();
+    let broken = place.write("broken.zip", b"PK\x03\x04");
+
+    let checked = place.json(&["course", "check", file, "--json"]);
+    assert_eq!(checked["playable"], true, "{checked}");
+    assert_eq!(checked["standard"], "SCORM12");
+    let refused = place.run(&["course", "check", broken.to_str().unwrap()]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stdout.contains("fail"), "{refused:?}");
+
+    let added = place.json(&["course", "add", file, "--json"]);
+    assert_eq!((&added["course"], &added["version"]), (&json!("library"), &json!(0)), "{added}");
+    let server = Server::start(&place);
+    let again = place.json(&["course", "add", file, "--id", "library", "--json"]);
+    assert_eq!(again["version"], 1);
+    let listed = place.json(&["course", "list", "--json"]);
+    assert_eq!(listed[0]["title"], "Finding a book in the library", "{listed}");
+    let unknown = place.run(&["course", "trace", "nobody"]);
+    assert!(unknown.stderr.contains("no registration nobody"), "{unknown:?}");
+    drop(server);
+}
