@@ -108,6 +108,9 @@ const MANAGING: &[&[&str]] = &[
     &["jobs", "show", JOB],
     &["jobs", "retry", JOB],
     &["jobs", "cancel", JOB],
+    &["course", "add", "film.mp4"],
+    &["course", "list"],
+    &["course", "trace", "nobody"],
     &["backup", "the.copy"],
     &["views", "apply"],
     &["views", "drop"],
@@ -137,7 +140,11 @@ const OTHERS: &[&str] = &[
     "lab compare",
     "lab gate",
     "lab echo",
+    "lab gateway",
+    "lab learners",
+    "lab bulk",
     "gateway lint",
+    "course check",
 ];
 
 #[test]
@@ -156,6 +163,7 @@ fn a_server_of_another_store_refuses_every_management_command() {
     place.write("view.json", view.to_string());
     place.write("students.jsonl", student("1", "Ada").to_string());
     place.write("apis.toml", "");
+    place.write("film.mp4", "\0\0\0\x18ftypmp42");
     let server = serve(&place, "theirs.db");
     let sockets = std::fs::read_dir(place.data()).unwrap().map(|entry| entry.unwrap().path());
     let socket = sockets.into_iter().find(|path| path.extension().is_some_and(|e| e == "sock"));
