@@ -2,6 +2,7 @@
 //! routes of the player.
 
 mod about;
+mod answer;
 mod courses;
 mod files;
 mod imports;
@@ -12,14 +13,14 @@ mod request;
 mod settings;
 mod tags;
 
-use homeroom_access::{ApiClient, Call};
+use homeroom_access::ApiClient;
 use homeroom_http::{
-    BodyLimits, Credential, Guard, Handler, Kind, Problem, Refusals, Response, Route, Served,
-    handler,
+    BodyLimits, Credential, Guard, Handler, Problem, Refusals, Response, Route, Served, handler,
 };
-use http::{HeaderValue, Method, header};
+use http::Method;
 use serde_json::Value;
 
+use answer::Api;
 pub use origins::Origins;
 
 use crate::commit::COMMIT_BYTES_MAX;
@@ -51,13 +52,6 @@ fn refused(problem: Problem, correlation_id: &str) -> Response {
     let Ok(Value::Object(mut body)) = serde_json::from_slice(bytes) else { return response };
     body.insert("message".into(), message.into());
     response.map(|_| Value::Object(body).to_string().into())
-}
-
-/// What the handlers share.
-#[derive(Debug, Clone)]
-pub(crate) struct Api {
-    pub(crate) courses: Courses,
-    pub(crate) origins: Origins,
 }
 
 /// Returns the routes of this part.
@@ -203,40 +197,4 @@ fn of_player(courses: &Courses, origins: &Origins) -> Vec<Route<ApiClient>> {
             .served(Served::Both)
             .with_body(results),
     ]
-}
-
-/// Answers with JSON.
-pub(crate) fn json(value: &Value) -> Response {
-    homeroom_http::json_response(http::StatusCode::OK, value.to_string())
-}
-
-/// Answers without a body.
-pub(crate) fn done() -> Response {
-    homeroom_http::empty_response(http::StatusCode::NO_CONTENT)
-}
-
-/// Answers with JSON and the number of all items of a list.
-pub(crate) fn counted(value: &Value, count: Option<i64>) -> Response {
-    let mut response = json(value);
-    if let Some(count) = count.and_then(|count| HeaderValue::try_from(count.to_string()).ok()) {
-        response.headers_mut().insert("X-Total-Count", count);
-    }
-    response
-}
-
-/// Returns a problem for a value of the path that is no number.
-pub(crate) fn number(call: &Call, name: &str) -> Result<i64, Problem> {
-    call.params.get(name).parse().map_err(|_| Problem::of(Kind::NotFound))
-}
-
-/// Returns an answer as a file that browsers save.
-pub(crate) fn as_file(mut response: Response, name: &str) -> Response {
-    let plain: String = name
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' })
-        .collect();
-    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{plain}\"")) {
-        response.headers_mut().insert(header::CONTENT_DISPOSITION, value);
-    }
-    response
 }

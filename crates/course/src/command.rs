@@ -9,16 +9,18 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
 use crate::clock;
-use crate::course::{Course, Settings};
-use crate::courses::{Columns, Courses};
+use crate::course::Course;
+use crate::courses::Courses;
 use crate::error::Error;
 use crate::import::{Import, PACKAGE};
-use crate::launch::LaunchOptions;
+use crate::launch_record::LaunchOptions;
 use crate::learner::Learner;
 use crate::registration::NewRegistration;
 use crate::report::moment;
+use crate::row::Columns;
 use crate::sample::{SAMPLE_ID, sample_package};
 use crate::sql;
+use crate::version::Settings;
 
 /// The id of the sample's learner and registration.
 const SAMPLE_LEARNER: &str = "sample";

@@ -7,15 +7,16 @@ use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::course::Version;
-use crate::courses::{Columns, Courses, Row, rows_of, write};
+use crate::courses::Courses;
 use crate::error::Error;
-use crate::launch::Launch;
+use crate::launch_record::Launch;
+use crate::row::{Columns, Row, rows_of, write};
 use crate::run_time::{
     ActivityState, Applied, Completion, Elements, LaunchState, Progress, Refusal, apply, finish,
     whole,
 };
 use crate::sql;
+use crate::version::Version;
 
 /// Most bytes of a commit.
 pub(crate) const COMMIT_BYTES_MAX: usize = 1 << 20;

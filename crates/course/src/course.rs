@@ -1,18 +1,15 @@
 //! Courses and their versions, as they are stored.
 
-use std::collections::BTreeMap;
-
 use homeroom_blobs::{BlobId, Blobs};
 use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Write};
-use serde::{Deserialize, Serialize};
 
-use crate::courses::{Columns, Courses, Row, rows_of, write};
+use crate::courses::Courses;
 use crate::error::Error;
 use crate::package::{Activity, Finding, Standard};
+use crate::removal::removal;
+use crate::row::{Columns, Row, rows_of, write};
 use crate::sql;
-
-/// Settings of a level by name.
-pub(crate) type Settings = BTreeMap<String, String>;
+use crate::version::{About, Settings, Version};
 
 /// A course.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,57 +35,6 @@ impl Course {
             tags: row.json()?,
             settings: row.json()?,
         })
-    }
-}
-
-/// What metadata says about a course.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default)]
-pub(crate) struct About {
-    pub(crate) languages: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) description: Option<String>,
-}
-
-/// A version of a course.
-#[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::struct_field_names, reason = "it is the number's name in the API")]
-pub(crate) struct Version {
-    pub(crate) course: String,
-    pub(crate) version: i64,
-    pub(crate) standard: Standard,
-    pub(crate) title: String,
-    pub(crate) tree: Activity,
-    pub(crate) about: About,
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) settings: Settings,
-    pub(crate) package: Option<String>,
-    pub(crate) created: i64,
-    pub(crate) updated: i64,
-}
-
-impl Version {
-    pub(crate) fn of(row: &Row) -> Result<Self, Error> {
-        const WHAT: &str = "a version of a course";
-        let mut row = Columns::of(row, WHAT);
-        Ok(Self {
-            course: row.text()?,
-            version: row.number()?,
-            standard: Standard::read(&row.text()?).ok_or_else(|| Error::damaged(WHAT))?,
-            title: row.text()?,
-            tree: row.json()?,
-            about: row.json()?,
-            findings: row.json()?,
-            settings: row.json()?,
-            package: row.some_text()?,
-            created: row.number()?,
-            updated: row.number()?,
-        })
-    }
-
-    /// Returns the activity with which a launch begins, if nothing else is said.
-    pub(crate) fn first(&self) -> Option<&Activity> {
-        self.tree.launchable().first().copied()
     }
 }
 
@@ -153,7 +99,7 @@ impl Courses {
             let ids = self.list(sql::REGISTRATION_IDS_OF_COURSE, arguments).await?;
             for row in &ids {
                 let registration = Columns::of(row, "a registration").text()?;
-                self.write(crate::registration::removal(&registration)).await?;
+                self.write(removal(&registration)).await?;
             }
             if ids.is_empty() {
                 break;

@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::clock;
-use crate::course::{About, CourseFile, NewVersion, blob_id};
+use crate::course::{CourseFile, NewVersion, blob_id};
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::package::{Finding, Level, Package, Unpacking, read, web_link};
+use crate::version::About;
 
 /// The name of the kind of jobs.
 pub(crate) const IMPORT: &str = "course-import";

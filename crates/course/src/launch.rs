@@ -5,11 +5,12 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use homeroom_store::Uuid;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::courses::{Columns, Courses, Row, write};
+use crate::courses::Courses;
 use crate::error::Error;
+use crate::launch_record::{Launch, LaunchOptions};
+use crate::row::write;
 use crate::sql;
 
 /// Bytes of the secret in a launch's path.
@@ -18,73 +19,8 @@ const SECRET_BYTES: usize = 32;
 pub(crate) const EXPIRY_SECONDS: i64 = 120;
 /// Most seconds for which a launch's page can be opened: 30 days.
 pub(crate) const EXPIRY_SECONDS_MAX: i64 = 30 * 86_400;
-/// Microseconds after its end for which a launch still takes commits and serves content: a day.
-const GRACE: i64 = 86_400 * 1_000_000;
 /// Most launches of a registration that its history lists.
 const HISTORY_MAX: i64 = 1_000;
-
-/// How a launch was asked for.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
-#[serde(default)]
-pub(crate) struct LaunchOptions {
-    /// Where the learner goes afterwards.
-    pub(crate) exit_url: String,
-    /// Whether nothing is recorded.
-    pub(crate) is_untracked: bool,
-    /// Whether the learner only looks back.
-    pub(crate) is_review: bool,
-    /// The activity to begin with.
-    pub(crate) start: String,
-    /// The language of the player.
-    pub(crate) culture: String,
-    /// A style sheet for the player.
-    pub(crate) css_url: String,
-}
-
-/// A launch.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Launch {
-    pub(crate) id: String,
-    /// The registration; none for a preview.
-    pub(crate) registration: Option<String>,
-    pub(crate) instance: i64,
-    pub(crate) course: String,
-    pub(crate) version: i64,
-    pub(crate) options: LaunchOptions,
-    pub(crate) created: i64,
-    pub(crate) expires: i64,
-}
-
-impl Launch {
-    fn of(row: &Row) -> Result<Self, Error> {
-        let mut row = Columns::of(row, "a launch");
-        Ok(Self {
-            id: row.text()?,
-            registration: row.some_text()?,
-            instance: row.number()?,
-            course: row.text()?,
-            version: row.number()?,
-            options: row.json()?,
-            created: row.number()?,
-            expires: row.number()?,
-        })
-    }
-
-    /// Returns whether its page can be opened.
-    pub(crate) fn is_open(&self, now: i64) -> bool {
-        now < self.expires
-    }
-
-    /// Returns whether it takes commits and serves content.
-    pub(crate) fn is_good(&self, now: i64) -> bool {
-        now < self.expires.saturating_add(GRACE)
-    }
-
-    /// Returns whether commits are kept.
-    pub(crate) fn is_tracked(&self) -> bool {
-        self.registration.is_some() && !self.options.is_untracked
-    }
-}
 
 /// Returns the hash under which a secret is kept.
 pub(crate) fn hash(secret: &str) -> String {

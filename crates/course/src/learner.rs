@@ -2,8 +2,9 @@
 
 use homeroom_store::Write;
 
-use crate::courses::{Columns, Courses, Row, write};
+use crate::courses::Courses;
 use crate::error::Error;
+use crate::row::{Columns, Row, write};
 use crate::sql;
 
 /// A learner.

@@ -10,14 +10,14 @@ use serde_json::{Map, Value, json};
 
 use crate::api::Origins;
 use crate::commit::Commit;
-use crate::course::Version;
 use crate::courses::Courses;
 use crate::error::Error;
-use crate::launch::Launch;
+use crate::launch_record::Launch;
 use crate::learner::Learner;
 use crate::pages::{Page, asset, page};
 use crate::registration::Registration;
 use crate::run_time::{ActivityState, Begin, Elements, begin, learner_name, unavailable};
+use crate::version::Version;
 
 /// Seconds between two commits, where nothing is said.
 const COMMIT_SECONDS: u32 = 20;

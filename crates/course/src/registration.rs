@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
 
-use crate::course::Settings;
-use crate::courses::{Columns, Courses, Row, rows_of, write};
+use crate::courses::Courses;
 use crate::error::Error;
 use crate::learner::Learner;
+use crate::row::{Columns, Row, rows_of, write};
 use crate::run_time::{ActivityState, Progress};
 use crate::sql;
+use crate::version::Settings;
 
 /// An instance of a registration: one attempt at the whole course.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,14 +83,6 @@ impl NewRegistration {
         ];
         write(sql::REGISTRATION_ADD, arguments)
     }
-}
-
-/// Returns the writes that remove all of a registration.
-pub(crate) fn removal(id: &str) -> Vec<Write> {
-    [sql::TRACE_DELETE, sql::LAUNCHES_DELETE, sql::ACTIVITIES_DELETE, sql::REGISTRATION_DELETE]
-        .into_iter()
-        .map(|text| write(text, vec![id.into()]))
-        .collect()
 }
 
 impl Courses {

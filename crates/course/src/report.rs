@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use homeroom_http::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::course::Version;
 use crate::learner::Learner;
 use crate::package::{Activity, Standard};
 use crate::registration::Registration;
 use crate::run_time::{ActivityState, Completion, Outcome, Success, iso, outcomes, scorm12};
+use crate::version::Version;
 
 /// How much a report tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -87,7 +87,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     },
     Migration {
         version: 18,
-        name: "courses",
+        name: "learning",
         sqlite: include_str!("../migrations/0018_courses.sql"),
         postgres: include_str!("../migrations/0018_courses.sql"),
     },

@@ -4,14 +4,14 @@ use homeroom_access::Call;
 use homeroom_http::{Problem, Response};
 use serde_json::json;
 
-use super::Api;
+use super::answer::{Api, json};
 
 pub(crate) async fn about(_api: Api, _call: Call) -> Result<Response, Problem> {
     let body = json!({ "version": env!("CARGO_PKG_VERSION"), "distribution": "Homeroom" });
-    Ok(super::json(&body))
+    Ok(json(&body))
 }
 
 pub(crate) async fn ping(_api: Api, call: Call) -> Result<Response, Problem> {
     let body = json!({ "apiMessage": "API is alive", "currentTime": call.now.to_string() });
-    Ok(super::json(&body))
+    Ok(json(&body))
 }

@@ -6,14 +6,16 @@ use homeroom_store::Sql;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::answer::{Api, counted, done, json, number};
 use super::request::{PAGE, body, flag, listed, more};
-use super::{Api, counted, done, json, number};
-use crate::course::{Course, Version};
-use crate::courses::{Columns, Courses, write};
+use crate::course::Course;
+use crate::courses::Courses;
 use crate::error::Error;
 use crate::package::{Activity, ActivityType};
 use crate::report::moment;
+use crate::row::{Columns, write};
 use crate::sql;
+use crate::version::Version;
 
 /// Most characters of a title.
 const TITLE_CHARS_MAX: usize = 1_000;

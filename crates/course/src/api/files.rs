@@ -6,13 +6,13 @@ use homeroom_store::ChangedAt;
 use http::{HeaderValue, header};
 use serde_json::json;
 
-use super::{Api, as_file, done, json, number};
+use super::answer::{Api, as_file, done, json, number};
 use crate::course::{CourseFile, blob_id};
-use crate::courses::write;
 use crate::error::Error;
 use crate::import::hex;
 use crate::multipart::Multipart;
 use crate::report::moment;
+use crate::row::write;
 use crate::sql;
 
 /// The kind of owner of blobs of single files.

@@ -7,8 +7,9 @@ use homeroom_store::ChangedAt;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::answer::{Api, json};
+use super::courses;
 use super::request::{body, flag, id};
-use super::{Api, courses, json};
 use crate::error::Error;
 use crate::import::{Import, PACKAGE, made, status_of};
 use crate::multipart::Multipart;

@@ -3,13 +3,13 @@
 use homeroom_access::Call;
 use homeroom_http::{Problem, Response};
 
+use super::answer::{Api, done};
 use super::registrations::LearnerBody;
 use super::request::{body, id};
-use super::{Api, done};
-use crate::courses::{Columns, write};
 use crate::error::Error;
 use crate::learner::Learner;
-use crate::registration::removal;
+use crate::removal::removal;
+use crate::row::{Columns, write};
 use crate::sql;
 
 pub(crate) async fn update(api: Api, mut call: Call) -> Result<Response, Problem> {

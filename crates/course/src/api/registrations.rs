@@ -6,16 +6,18 @@ use homeroom_store::Sql;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::answer::{Api, counted, done, json, number};
 use super::request::{PAGE, body, flag, id, listed, more};
 use super::settings::{PostedSettings, read_posted};
 use super::tags::clean;
-use super::{Api, counted, done, json, number};
-use crate::courses::{Columns, write};
 use crate::error::Error;
-use crate::launch::{EXPIRY_SECONDS, EXPIRY_SECONDS_MAX, LaunchOptions};
+use crate::launch::{EXPIRY_SECONDS, EXPIRY_SECONDS_MAX};
+use crate::launch_record::LaunchOptions;
 use crate::learner::Learner;
-use crate::registration::{NewRegistration, Registration, removal};
+use crate::registration::{NewRegistration, Registration};
+use crate::removal::removal;
 use crate::report::{Detail, moment, report};
+use crate::row::{Columns, write};
 use crate::run_time::{Progress, whole};
 use crate::sql;
 

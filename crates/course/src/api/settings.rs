@@ -8,13 +8,14 @@ use homeroom_store::Sql;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::answer::{Api, done, json, number};
 use super::request::body;
-use super::{Api, done, json, number};
-use crate::course::{Course, Settings, Version};
-use crate::courses::write;
+use crate::course::Course;
 use crate::error::Error;
 use crate::registration::Registration;
+use crate::row::write;
 use crate::sql;
+use crate::version::{Settings, Version};
 
 /// Most characters of a value.
 const VALUE_CHARS_MAX: usize = 4_000;

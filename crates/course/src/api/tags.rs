@@ -8,10 +8,10 @@ use homeroom_store::Sql;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::answer::{Api, done, json};
 use super::request::body;
-use super::{Api, done, json};
-use crate::courses::{Columns, write};
 use crate::error::Error;
+use crate::row::{Columns, write};
 use crate::sql;
 
 /// Most tags of one thing.

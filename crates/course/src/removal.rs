@@ -1,0 +1,14 @@
+//! The end of a registration.
+
+use homeroom_store::Write;
+
+use crate::row::write;
+use crate::sql;
+
+/// Returns the writes that remove all of a registration.
+pub(crate) fn removal(id: &str) -> Vec<Write> {
+    [sql::TRACE_DELETE, sql::LAUNCHES_DELETE, sql::ACTIVITIES_DELETE, sql::REGISTRATION_DELETE]
+        .into_iter()
+        .map(|text| write(text, vec![id.into()]))
+        .collect()
+}

@@ -1,0 +1,64 @@
+//! Rows of this part's tables.
+
+use homeroom_store::{Answer, Sql, Value, Write};
+
+use crate::error::Error;
+
+/// A row of the store.
+pub(crate) type Row = Vec<Value>;
+
+/// Returns the rows of an answer.
+pub(crate) fn rows_of(answer: Option<Answer>) -> Vec<Row> {
+    match answer {
+        Some(Answer::Rows(rows)) => rows,
+        _ => vec![],
+    }
+}
+
+/// Creates a write of this part's tables.
+pub(crate) fn write(text: &'static str, arguments: Vec<Value>) -> Write {
+    Write::Part(Sql::new(text, arguments))
+}
+
+/// The columns of a row, read in order.
+pub(crate) struct Columns<'r> {
+    row: &'r [Value],
+    at: usize,
+    what: &'static str,
+}
+
+impl<'r> Columns<'r> {
+    pub(crate) fn of(row: &'r [Value], what: &'static str) -> Self {
+        Self { row, at: 0, what }
+    }
+
+    fn next(&mut self) -> Result<&'r Value, Error> {
+        let value = self.row.get(self.at).ok_or_else(|| Error::damaged(self.what))?;
+        self.at += 1;
+        Ok(value)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<String, Error> {
+        let what = self.what;
+        self.next()?.as_text().map(str::to_owned).ok_or_else(|| Error::damaged(what))
+    }
+
+    pub(crate) fn number(&mut self) -> Result<i64, Error> {
+        let what = self.what;
+        self.next()?.as_integer().ok_or_else(|| Error::damaged(what))
+    }
+
+    pub(crate) fn some_text(&mut self) -> Result<Option<String>, Error> {
+        Ok(self.next()?.as_text().map(str::to_owned))
+    }
+
+    pub(crate) fn some_number(&mut self) -> Result<Option<i64>, Error> {
+        Ok(self.next()?.as_integer())
+    }
+
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&mut self) -> Result<T, Error> {
+        let what = self.what;
+        let text = self.next()?.as_text().ok_or_else(|| Error::damaged(what))?;
+        serde_json::from_str(text).map_err(|_| Error::damaged(what))
+    }
+}
