@@ -100,8 +100,7 @@ fn all(prepared: &Prepared, environment: &Environment<'_>, is_long: bool, summar
         Ok(programs) => {
             let mut jobs: Vec<Job<'_>> = rust::jobs(programs, environment).collect();
             jobs.extend(clients::jobs(environment, clients));
-            jobs.push(browser::job(browser));
-            jobs.push(browser::docs(browser));
+            jobs.extend(browser::jobs(browser));
             let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
             let lanes = LANES_MAX.min(cores + 1);
             let ran = timed("tests: run", || side_by_side(jobs, lanes));

@@ -80,6 +80,9 @@ async function main(): Promise<void> {
 
   const tag = language(told.culture, navigator.languages);
   document.documentElement.lang = tag;
+  document.title = told.course.title;
+  const heading = document.getElementById("title");
+  if (heading) heading.textContent = told.course.title;
   const place = document.getElementById("stage") ?? document.body;
   stage = new Stage(place, told, await way(told), outbox, words(tag), show);
   window.addEventListener("message", (event) => {

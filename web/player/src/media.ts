@@ -100,7 +100,6 @@ export function contentFrame(url: string, title: string): HTMLIFrameElement {
   frame.title = title;
   frame.name = "content";
   frame.allow = "autoplay; fullscreen; clipboard-write";
-  frame.allowFullscreen = true;
   frame.src = url;
   return frame;
 }

@@ -51,7 +51,6 @@ class Shell {
       title: boot.course.title,
       src: boot.paths.bridge,
       allow: "autoplay; fullscreen; clipboard-write",
-      allowfullscreen: "",
     });
     this.next.disabled = true;
     this.previous.disabled = true;

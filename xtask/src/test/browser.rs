@@ -10,38 +10,64 @@ use crate::program::{built, quietly};
 /// The variable that names a browser, and the default one.
 const BROWSER: (&str, &str) = ("CHROMIUM", "/usr/bin/chromium");
 
-/// Returns the job that opens the API reference of a server. `installed` is the outcome of [`install`].
-pub fn docs(installed: &Result<(), String>) -> Job<'_> {
-    const NAME: &str = "browser docs";
-    Job::new(NAME, move |part: &mut Part| {
-        if let Err(reason) = installed {
-            return part.skip(NAME, reason);
-        }
-        part.say(format!("\n{NAME}"));
-        let mut suite = Command::new("node");
-        suite.arg(folder().join("docs_suite.mjs")).arg(built("homeroom"));
-        part.run(NAME, &mut suite, Part::check);
+/// Returns the jobs that run the suites. `installed` is the outcome of [`install`].
+pub fn jobs(installed: &Result<(), String>) -> impl Iterator<Item = Job<'_>> {
+    let suites: [(&'static str, fn(&'static str, &mut Part)); 4] = [
+        ("browser report", report),
+        ("browser docs", docs),
+        ("browser player", player),
+        ("player units", units),
+    ];
+    suites.into_iter().map(move |(name, run)| {
+        Job::new(name, move |part: &mut Part| {
+            if let Err(reason) = installed {
+                return part.skip(name, reason);
+            }
+            part.say(format!("\n{name}"));
+            run(name, part);
+        })
     })
 }
 
-/// Returns the job that opens reports. `installed` is the outcome of [`install`].
-pub fn job(installed: &Result<(), String>) -> Job<'_> {
-    const NAME: &str = "browser report";
-    Job::new(NAME, move |part: &mut Part| {
-        if let Err(reason) = installed {
-            return part.skip(NAME, reason);
-        }
-        part.say(format!("\n{NAME}"));
-        let reports = root().join("target/reports");
-        let mut example = Command::new(built("examples/report"));
-        example.current_dir(root()).arg(&reports).stdout(std::process::Stdio::null());
-        if let Err(problem) = succeed(&mut example) {
-            return part.check(&format!("failed: {NAME}: the reports cannot be made: {problem}"));
-        }
-        let mut suite = Command::new("node");
-        suite.arg(folder().join("report_suite.mjs")).arg(&reports);
-        part.run(NAME, &mut suite, Part::check);
-    })
+/// The lab's reports.
+fn report(name: &'static str, part: &mut Part) {
+    let reports = root().join("target/reports");
+    let mut example = Command::new(built("examples/report"));
+    example.current_dir(root()).arg(&reports).stdout(std::process::Stdio::null());
+    if let Err(problem) = succeed(&mut example) {
+        return part.check(&format!("failed: {name}: the reports cannot be made: {problem}"));
+    }
+    let mut suite = Command::new("node");
+    suite.arg(folder().join("report_suite.mjs")).arg(&reports);
+    part.run(name, &mut suite, Part::check);
+}
+
+/// The API reference of a server.
+fn docs(name: &'static str, part: &mut Part) {
+    let mut suite = Command::new("node");
+    suite.arg(folder().join("docs_suite.mjs")).arg(built("homeroom"));
+    part.run(name, &mut suite, Part::check);
+}
+
+/// The course player against the real binary.
+fn player(name: &'static str, part: &mut Part) {
+    if !root().join("web/dist/shell.html").is_file() {
+        return part.skip(name, "the pages are not built (npm ci && npm run build in web)");
+    }
+    let mut suite = Command::new("node");
+    suite.arg(folder().join("player_suite.mjs")).arg(built("homeroom"));
+    part.run(name, &mut suite, Part::check);
+}
+
+/// The player's unit tests, with Node's own test runner.
+fn units(name: &'static str, part: &mut Part) {
+    let web = root().join("web");
+    if !web.join("node_modules/esbuild").is_dir() {
+        return part.skip(name, "web/node_modules is not installed (npm ci in web)");
+    }
+    let mut suite = Command::new("node");
+    suite.current_dir(&web).arg("test.mjs");
+    part.run(name, &mut suite, Part::check);
 }
 
 fn folder() -> PathBuf {

@@ -1,0 +1,386 @@
+// The course player in a real browser: node player_suite.mjs PATH-OF-HOMEROOM
+// Prints `passed: WHAT` or `failed: WHAT: WHY` for each check.
+
+import axe from "axe-core";
+import { chromium } from "playwright-core";
+import { scorm12, scorm2004 } from "./player_packages.mjs";
+import { start } from "./player_server.mjs";
+
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const wide = { width: 1280, height: 900 };
+const narrow = { width: 360, height: 740 };
+
+const courses = {
+  old: scorm12("One SCO of SCORM 1.2", [{ id: "only", title: "The only page", href: "only.html" }]),
+  "old-many": scorm12("Three SCOs of SCORM 1.2", [
+    { id: "one", title: "First part", href: "one.html" },
+    { id: "two", title: "Second part", href: "two.html" },
+    { id: "three", title: "Third part", href: "three.html?goodbye=1" },
+  ]),
+  new: scorm2004("One SCO of SCORM 2004", [{ id: "only", title: "The only page", href: "only.html" }]),
+  "new-many": scorm2004("Three SCOs of SCORM 2004", [
+    { id: "one", title: "First part", href: "one.html" },
+    { id: "two", title: "Second part", href: "two.html" },
+    { id: "three", title: "Third part", href: "three.html" },
+  ]),
+};
+
+/** The elements of each standard by what they are for. */
+const names = {
+  old: {
+    entry: "cmi.core.entry",
+    place: "cmi.core.lesson_location",
+    exit: "cmi.core.exit",
+    learner: "cmi.core.student_name",
+    score: [["cmi.core.score.raw", "87"]],
+    done: [["cmi.core.lesson_status", "passed"]],
+    begun: [["cmi.core.lesson_status", "incomplete"]],
+    time: ["cmi.core.session_time", "00:01:30"],
+    refused: ["cmi.core.lesson_status", "great", "405"],
+  },
+  new: {
+    entry: "cmi.entry",
+    place: "cmi.location",
+    exit: "cmi.exit",
+    learner: "cmi.learner_name",
+    score: [["cmi.score.raw", "87"], ["cmi.score.min", "0"], ["cmi.score.max", "100"], ["cmi.score.scaled", "0.87"]],
+    done: [["cmi.completion_status", "completed"], ["cmi.success_status", "passed"]],
+    begun: [["cmi.completion_status", "incomplete"]],
+    time: ["cmi.session_time", "PT1M30S"],
+    refused: ["cmi.score.scaled", "7", "407"],
+  },
+};
+
+const server = await start(process.argv[2]);
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+let numbers = 0;
+
+async function check(what, test) {
+  const contexts = [];
+  const fresh = async (options = {}) => {
+    const context = await browser.newContext({ viewport: wide, locale: "en-US", ...options });
+    contexts.push(context);
+    return context;
+  };
+  try {
+    await test(fresh, `r-${(numbers += 1)}`);
+    console.log(`passed: ${what}`);
+  } catch (error) {
+    console.log(`failed: ${what}: ${String(error.message ?? error).split("\n").slice(0, 2).join(" ")}`);
+    if (process.env.PLAYER_TRACE) console.error(error);
+    process.exitCode = 1;
+  } finally {
+    for (const context of contexts) await context.close();
+  }
+}
+
+function same(found, wanted, what) {
+  const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];
+  if (a !== b) throw new Error(`${what}: ${a} instead of ${b}`);
+}
+
+/** Waits until `ask` gives what `is` accepts. */
+async function until(what, ask, is, ms = 15_000) {
+  const end = Date.now() + ms;
+  let found;
+  while (Date.now() < end) {
+    found = await ask();
+    if (is(found)) return found;
+    await new Promise((resume) => setTimeout(resume, 100));
+  }
+  throw new Error(`${what}: still ${JSON.stringify(found)}`);
+}
+
+/** Opens a launch and waits until content has begun. */
+async function launch(context, course, registration, options = {}) {
+  const link = await server.link(course, registration, options);
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  await page.goto(link);
+  const sco = await content(page);
+  return { page, sco, complaints };
+}
+
+/** The frame of the content, when the SCO in it has begun; `path`: the file that it shows. */
+async function content(page, path = "") {
+  const find = async () => {
+    for (const frame of page.frames()) {
+      if (!new URL(frame.url() === "" ? "about:blank" : frame.url(), "about:blank").pathname.includes(`/content/${path}`)) continue;
+      const begun = await frame.evaluate(() => window.begun ?? null).catch(() => null);
+      if (begun !== null) return { frame, begun };
+    }
+    return null;
+  };
+  const { frame, begun } = await until(`content ${path}`, find, (found) => found !== null);
+  same(begun, "true", "Initialize");
+  const ask = (method) => (...values) => frame.evaluate(([name, given]) => window.sco[name](...given), [method, values]);
+  const sco = { frame, get: ask("get"), finish: ask("finish"), error: ask("error"), commit: ask("commit") };
+  sco.set = async (element, value) => same(await ask("set")(element, value), "true", `SetValue ${element}`);
+  sco.tryTo = ask("set");
+  return sco;
+}
+
+async function setAll(sco, pairs) {
+  for (const [element, value] of pairs) await sco.set(element, value);
+}
+
+const saved = (page) => page.getByText(/^(Saved at|Guardado a las) /).waitFor({ timeout: 15_000 });
+
+/** Set, close without a word, come back, go on, complete. */
+async function carryOn(fresh, course, registration, prepare = async () => undefined) {
+  const name = names[course];
+  const context = await fresh();
+  await prepare(context);
+  const first = await launch(context, course, registration);
+  same(await first.sco.frame.evaluate(() => window.foundAtOnce), true, "the API was there before content");
+  same(await first.sco.get(name.entry), "ab-initio", "the first entry");
+  same(await first.sco.get(name.learner), "Last, First", "the learner's name");
+  same(await first.sco.tryTo(name.refused[0], name.refused[1]), "false", "a wrong value");
+  same(await first.sco.error(), name.refused[2], "its error");
+  await setAll(first.sco, [...name.begun, [name.place, "page 7"], ["cmi.suspend_data", `{"seen": [1, 2, "ü"]}`]]);
+  await first.page.close();
+
+  const second = await launch(context, course, registration);
+  same(await second.sco.get(name.entry), "resume", "the second entry");
+  same(await second.sco.get(name.place), "page 7", "the place");
+  same(await second.sco.get("cmi.suspend_data"), `{"seen": [1, 2, "ü"]}`, "the suspend data");
+  await setAll(second.sco, [...name.score, ...name.done, name.time]);
+  same(await second.sco.finish(), "true", "Finish");
+  await until("the report", () => server.report(registration), (found) => found.registrationCompletion === "COMPLETED");
+  const report = await server.report(registration);
+  same(report.registrationSuccess, "PASSED", "success");
+  same(report.score?.scaled, 87, "score");
+  same(second.complaints, [], "complaints of the browser");
+}
+
+for (const course of ["old", "new"]) {
+  const { title } = courses[course];
+  await server.add(course, courses[course]);
+
+  await check(`${title}: what was set survives a closed tab, content resumes, completes and is reported`, (fresh, registration) =>
+    carryOn(fresh, course, registration),
+  );
+
+  await check(`${title}: the same without any storage`, (fresh, registration) =>
+    carryOn(fresh, course, registration, (context) =>
+      context.addInitScript(() => {
+        const refuse = { get: () => { throw new DOMException("blocked", "SecurityError"); } };
+        for (const name of ["indexedDB", "localStorage", "sessionStorage"]) Object.defineProperty(window, name, refuse);
+      }),
+    ),
+  );
+
+  await check(`${title}: with the network cut, nothing is lost and the learner is told`, async (fresh, registration) => {
+    const name = names[course];
+    const context = await fresh();
+    const { page, sco } = await launch(context, course, registration);
+    await sco.set(name.place, "before");
+    await saved(page);
+    await context.setOffline(true);
+    await setAll(sco, [[name.place, "while away"], ["cmi.suspend_data", "while away"]]);
+    same(await sco.commit(), "true", "Commit");
+    await page.getByText(/^Not saved yet/).waitFor({ timeout: 15_000 });
+    await page.waitForTimeout(3000);
+    await context.setOffline(false);
+    await saved(page);
+    await page.close();
+
+    const again = await launch(context, course, registration);
+    same(await again.sco.get("cmi.suspend_data"), "while away", "the suspend data");
+  });
+
+  await check(`${title}: what could not be sent before the tab closed is sent at the next launch`, async (fresh, registration) => {
+    const name = names[course];
+    const context = await fresh();
+    const { page, sco } = await launch(context, course, registration);
+    await sco.set(name.place, "before");
+    await saved(page);
+    await context.route("**/results", (route) => route.abort());
+    await sco.set(name.place, "in the journal");
+    await page.getByText(/^Not saved yet/).waitFor({ timeout: 15_000 });
+    await context.setOffline(true);
+    await page.close();
+    await context.setOffline(false);
+    await context.unroute("**/results");
+
+    const again = await launch(context, course, registration);
+    same(await again.sco.get(name.place), "in the journal", "the place");
+    await again.page.close();
+    const other = await launch(await fresh(), course, registration);
+    same(await other.sco.get(name.place), "in the journal", "the place in another browser");
+  });
+
+  await check(`${title}: content that is closed suspends in its own way`, async (fresh, registration) => {
+    const name = names[course];
+    const context = await fresh();
+    const { page, sco } = await launch(context, course, registration);
+    await sco.frame.evaluate(
+      ([exit, place]) =>
+        addEventListener("pagehide", () => {
+          window.sco.set(place, "said at the very end");
+          window.sco.set(exit, "suspend");
+          window.sco.finish();
+        }),
+      [name.exit, name.place],
+    );
+    await page.close();
+
+    const again = await launch(context, course, registration);
+    same(await again.sco.get(name.entry), "resume", "the entry");
+    same(await again.sco.get(name.place), "said at the very end", "the place");
+  });
+}
+
+for (const course of ["old-many", "new-many"]) {
+  const { title } = courses[course];
+  const name = names[course.slice(0, 3)];
+  await server.add(course, courses[course]);
+
+  await check(`${title}: next, previous and choice lead on, and each part keeps its own values`, async (fresh, registration) => {
+    const context = await fresh();
+    const { page, complaints } = await launch(context, course, registration);
+    const button = (text) => page.getByRole("button", { name: text });
+    const one = await content(page, "one.html");
+    await setAll(one, [[name.place, "in one"], ...name.done]);
+    await button("Next").click();
+    const two = await content(page, "two.html");
+    same(await two.get(name.place), "", "the place of a new part");
+    await setAll(two, [[name.place, "in two"], ...name.begun]);
+    await button("Previous").click();
+    const back = await content(page, "one.html");
+    same(await back.get(name.place), "in one", "the place on the way back");
+    same(await back.get(name.entry), "resume", "the entry on the way back");
+    await button(/Third part/).click();
+    const three = await content(page, "three.html");
+    await setAll(three, [[name.place, "in three"]]);
+    await button(/Second part/).click();
+    same(await (await content(page, "two.html")).get(name.place), "in two", "the place after a choice");
+    await saved(page);
+    same(complaints, [], "complaints of the browser");
+    await page.close();
+
+    const again = await launch(context, course, registration);
+    const resumed = await content(again.page, "two.html");
+    same(await resumed.get(name.place), "in two", "the place after a closed tab");
+    const report = await server.report(registration);
+    same(report.registrationCompletion, "INCOMPLETE", "the whole");
+    same(report.activityDetails.children.map((one) => one.activityCompletion === "COMPLETED"), [true, false, false], "the parts");
+  });
+
+  await check(`${title}: all parts done is all done`, async (fresh, registration) => {
+    const { page } = await launch(await fresh(), course, registration);
+    for (const file of ["one.html", "two.html", "three.html"]) {
+      const sco = await content(page, file);
+      await setAll(sco, name.done);
+      if (file !== "three.html") await page.getByRole("button", { name: "Next" }).click();
+    }
+    await page.getByRole("button", { name: "Exit" }).click();
+    await page.getByRole("heading", { name: "You have left the course" }).waitFor();
+    await until("the report", () => server.report(registration), (found) => found.registrationCompletion === "COMPLETED");
+  });
+}
+
+await check("Three SCOs of SCORM 2004: content leads on by itself", async (fresh, registration) => {
+  const { page } = await launch(await fresh(), "new-many", registration);
+  const one = await content(page, "one.html");
+  await setAll(one, [...names.new.done, ["adl.nav.request", "continue"]]);
+  await one.finish();
+  const two = await content(page, "two.html");
+  await two.set("adl.nav.request", "{target=three}choice");
+  await two.finish();
+  const three = await content(page, "three.html");
+  await three.set("adl.nav.request", "exitAll");
+  await three.finish();
+  await page.getByRole("heading", { name: "You have left the course" }).waitFor();
+});
+
+await check("the learner leaves: all is saved first, then the page goes where the launch says", async (fresh, registration) => {
+  const context = await fresh();
+  const exit = `${server.main}/livez`;
+  const { page, sco } = await launch(context, "old", registration, { redirectOnExitUrl: exit });
+  await sco.set("cmi.core.lesson_location", "at the door");
+  await page.getByRole("button", { name: "Exit" }).click();
+  await page.waitForURL(exit);
+
+  const again = await launch(context, "old", registration);
+  same(await again.sco.get("cmi.core.lesson_location"), "at the door", "the place");
+});
+
+await check("a Spanish launch speaks Spanish", async (fresh, registration) => {
+  const { page, sco } = await launch(await fresh({ locale: "es-ES" }), "old-many", registration);
+  same(await page.evaluate(() => document.documentElement.lang), "es", "the language");
+  for (const text of ["Siguiente", "Anterior", "Salir", "Contenido"]) await page.getByRole("button", { name: text }).waitFor();
+  await sco.set("cmi.core.lesson_location", "1");
+  await saved(page);
+});
+
+await check("no page sets a cookie", async (fresh, registration) => {
+  const context = await fresh();
+  const { page } = await launch(context, "old", registration);
+  await page.waitForTimeout(300);
+  same(await context.cookies(), [], "cookies");
+});
+
+await check("the keyboard reaches everything, and a choice by keyboard opens its part", async (fresh, registration) => {
+  const { page } = await launch(await fresh(), "old-many", registration);
+  await page.getByRole("button", { name: /Second part/ }).waitFor();
+  const seen = [];
+  for (let step = 0; step < 40; step += 1) {
+    await page.keyboard.press("Tab");
+    const at = await page.evaluate(() => document.activeElement?.tagName === "IFRAME" ? "frame" : document.activeElement?.textContent);
+    seen.push(at ?? "");
+    if (at === "frame") break;
+    if (at?.startsWith("Third part")) {
+      const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+      if (outline === "none") throw new Error("the focus is not shown");
+    }
+  }
+  for (const wanted of ["Contents", "Next", "Exit", "First part", "Third part", "frame"]) {
+    if (!seen.some((text) => text.startsWith(wanted))) throw new Error(`not reached: ${wanted}; ${seen.join(", ")}`);
+  }
+  await page.getByRole("button", { name: /Third part/ }).focus();
+  await page.keyboard.press("Enter");
+  await content(page, "three.html");
+  same(await page.getByRole("button", { name: /Third part/ }).getAttribute("aria-current"), "true", "the current entry");
+  await page.getByRole("button", { name: "Contents" }).press("Enter");
+  same(await page.getByRole("navigation").count(), 0, "contents that are closed");
+});
+
+for (const [colorScheme, viewport] of [["light", wide], ["dark", wide], ["light", narrow]]) {
+  await check(`axe finds nothing in the player (${colorScheme}, ${viewport.width} wide)`, async (fresh, registration) => {
+    const context = await fresh({ colorScheme, viewport, bypassCSP: true });
+    const { page } = await launch(context, "old-many", registration);
+    if (viewport === narrow) await page.getByRole("button", { name: "Contents" }).click();
+    await page.getByRole("navigation").waitFor();
+    same(await findings(page.mainFrame()), [], "the player");
+    const [shown, whole] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth]);
+    if (whole > shown) throw new Error(`${whole} wide in ${shown}`);
+    const bridge = page.frames().find((frame) => new URL(frame.url()).pathname.endsWith("/bridge"));
+    same(await findings(bridge), [], "the bridge");
+    await page.getByRole("button", { name: "Exit" }).click();
+    await page.getByRole("heading", { name: "You have left the course" }).waitFor();
+    same(await findings(page.mainFrame()), [], "the last page");
+  });
+}
+
+await check("a link that was never one says so, and axe finds nothing in that page", async (fresh) => {
+  const context = await fresh({ bypassCSP: true });
+  const page = await context.newPage();
+  const answer = await page.goto(`${server.main}/play/${"x".repeat(43)}`);
+  same(answer.status(), 404, "the status");
+  same(await findings(page.mainFrame()), [], "the page");
+});
+
+/** What axe finds in a frame alone, as `rule (place, place)`. */
+async function findings(frame) {
+  await frame.evaluate(axe.source);
+  const { violations } = await frame.evaluate(() => window.axe.run(document, { iframes: false }));
+  return violations.map(({ id, nodes }) => `${id} (${nodes.slice(0, 3).map((node) => node.target.join(" ")).join(", ")})`);
+}
+
+await browser.close();
+await server.stop();
