@@ -23,23 +23,50 @@ function freePort() {
   });
 }
 
-/** Starts the server on an empty store; gives what the suite asks of it. */
-export async function start(binary) {
+/** Starts the server on an empty store; gives what the suite asks of it. `apart`: content has another
+ *  site than the player, not only another origin. */
+export async function start(binary, { apart = false } = {}) {
   const folder = await mkdtemp(join(tmpdir(), "homeroom-player-"));
   const data = ["--data-dir", join(folder, "data")];
   const [api, content, admin] = [await freePort(), await freePort(), await freePort()];
   const main = `http://127.0.0.1:${api}`;
   const address = (port) => `127.0.0.1:${port}`;
   const flags = ["--listen", address(api), "--content-listen", address(content), "--admin-listen", address(admin)];
-  const server = spawn(binary, ["serve", ...data, ...flags], { stdio: ["ignore", "ignore", "pipe"] });
+  const urls = { HOMEROOM_SERVER__PUBLIC_URL: main, HOMEROOM_SERVER__CONTENT_URL: `http://localhost:${content}` };
+  const env = { ...process.env, ...(apart ? urls : {}) };
+  let server = await serve(binary, [...data, ...flags], env, main);
+  const stop = async () => {
+    await server.end();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const created = await promisify(execFile)(binary, ["keys", "create", "--scope", "learning", "--json", ...data]);
+    const { key, secret } = JSON.parse(created.stdout);
+    const authorization = `Basic ${Buffer.from(`${key}:${secret}`).toString("base64")}`;
+    /** The server is away while `work` is done. */
+    const without = async (work) => {
+      await server.end();
+      await work();
+      server = await serve(binary, [...data, ...flags], env, main);
+    };
+    return { main, stop, without, ...calls(main, authorization) };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Runs `homeroom serve` and waits until it is ready. */
+async function serve(binary, flags, env, main) {
+  const server = spawn(binary, ["serve", ...flags], { stdio: ["ignore", "ignore", "pipe"], env });
   let log = "";
   server.stderr.on("data", (bytes) => (log = (log + bytes).slice(-20_000)));
   const ended = new Promise((resolve) => server.on("exit", resolve));
-  const stop = async () => {
+  const end = async () => {
     server.kill("SIGTERM");
-    await Promise.race([ended, new Promise((resume) => setTimeout(resume, 20_000).unref())]);
-    server.kill("SIGKILL");
-    await rm(folder, { recursive: true, force: true });
+    const limit = setTimeout(() => server.kill("SIGKILL"), 20_000);
+    await ended;
+    clearTimeout(limit);
   };
   try {
     await eventually("the server is ready", START_MS, async () => {
@@ -47,14 +74,11 @@ export async function start(binary) {
       const answer = await fetch(`${main}/readyz`).catch(() => undefined);
       return answer?.ok ? true : undefined;
     });
-    const created = await promisify(execFile)(binary, ["keys", "create", "--scope", "learning", "--json", ...data]);
-    const { key, secret } = JSON.parse(created.stdout);
-    const authorization = `Basic ${Buffer.from(`${key}:${secret}`).toString("base64")}`;
-    return { main, stop, ...calls(main, authorization) };
   } catch (error) {
-    await stop();
+    await end();
     throw error;
   }
+  return { end };
 }
 
 function calls(main, authorization) {
@@ -71,10 +95,10 @@ function calls(main, authorization) {
   };
   const registered = new Set();
   return {
-    /** Imports a course; its messages if it is refused. */
-    async add(id, { zip }) {
+    /** Imports a package, or a file of another kind. */
+    async add(id, { zip, name = "course.zip", type = "application/zip" }) {
       const form = new FormData();
-      form.append("file", new Blob([zip], { type: "application/zip" }), "course.zip");
+      form.append("file", new Blob([zip], { type }), name);
       const { result } = await ask("POST", `/courses/importJobs/upload?courseId=${id}&mayCreateNewVersion=true`, form);
       const job = await eventually("the import ends", IMPORT_MS, async () => {
         const found = await ask("GET", `/courses/importJobs/${result}`);

@@ -30,6 +30,7 @@ const KNOWS: &[(&str, &[&str])] = &[
             "homeroom-client",
             "homeroom-http",
             "homeroom-jobs",
+            "homeroom-pages",
             "homeroom-store",
         ],
     ),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use homeroom_store::masked_text;
@@ -318,6 +319,9 @@ fn names() -> Vec<(String, Value)> {
     config.store.url_file = Some(PathBuf::new());
     config.log.requests_file = Some(PathBuf::new());
     config.server.client_rate = Some(1.0);
+    config.server.content_listen = Some(SocketAddr::from(([127, 0, 0, 1], 8081)));
+    config.server.public_url = Some("https://learn.example.org".into());
+    config.server.content_url = Some("https://content.example.org".into());
     config.server.client_authorities = Some(PathBuf::new());
     config.server.tls =
         vec![TlsConfig { certificate: PathBuf::new(), key: PathBuf::new(), names: vec![] }];
@@ -343,7 +347,7 @@ fn nearest_variable(name: &str) -> Option<String> {
 /// Adds what a right value of a setting looks like to a message about a wrong one.
 fn with_example(name: &str, message: String) -> String {
     let example = match name {
-        "server.listen" | "server.admin_listen" => {
+        "server.listen" | "server.admin_listen" | "server.content_listen" => {
             "127.0.0.1:8080, or 0.0.0.0:8080 for all addresses of this machine".to_owned()
         }
         _ => match names().into_iter().find(|(known, _)| known == name) {
