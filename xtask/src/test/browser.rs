@@ -10,9 +10,12 @@ use crate::program::{built, quietly};
 /// The variable that names a browser, and the default one.
 const BROWSER: (&str, &str) = ("CHROMIUM", "/usr/bin/chromium");
 
+/// A suite: its name, and what runs it under that name.
+type Suite = (&'static str, fn(&'static str, &mut Part));
+
 /// Returns the jobs that run the suites. `installed` is the outcome of [`install`].
 pub fn jobs(installed: &Result<(), String>) -> impl Iterator<Item = Job<'_>> {
-    let suites: [(&'static str, fn(&'static str, &mut Part)); 4] = [
+    let suites: [Suite; 4] = [
         ("browser report", report),
         ("browser docs", docs),
         ("browser player", player),
