@@ -34,7 +34,7 @@ const page = (title, name) => `<!DOCTYPE html>
 <body><main><h1>${title}</h1><p id="said">Waiting</p><button type="button">A button of the content</button></main>
 <script>${api}</script></body></html>`;
 
-/** A course: its files, and what its manifest says. Items are \`{id, title, href}\`. */
+/** A course: its files, and what its manifest says. Items are `{id, title, href, mastery, after}`. */
 export function scorm12(title, items) {
   const resources = items.map(
     ({ id, href }) =>
@@ -48,9 +48,10 @@ export function scorm12(title, items) {
   return course("SCORM12", title, items, manifest, "API");
 }
 
-const item12 = ({ id, title, href, mastery }) =>
+const item12 = ({ id, title, href, mastery, after }) =>
   `<item identifier="${id}" identifierref="r-${id}"${parameters(href)}><title>${title}</title>${
-    mastery ? `<adlcp:masteryscore>${mastery}</adlcp:masteryscore>` : ""
+    after ? `<adlcp:prerequisites type="aicc_script">${after}</adlcp:prerequisites>` : ""
+  }${mastery ? `<adlcp:masteryscore>${mastery}</adlcp:masteryscore>` : ""
   }</item>`;
 
 const parameters = (href) => (href.includes("?") ? ` parameters="?${href.split("?")[1]}"` : "");

@@ -24,7 +24,7 @@ const courses = {
   "new-many": scorm2004("Three SCOs of SCORM 2004", [
     { id: "one", title: "First part", href: "one.html" },
     { id: "two", title: "Second part", href: "two.html" },
-    { id: "three", title: "Third part", href: "three.html" },
+    { id: "three", title: "Third part", href: "three.html?goodbye=1" },
   ]),
 };
 
@@ -171,6 +171,7 @@ async function carryOn(context, course, registration, from = server) {
   same(await second.sco.get("cmi.suspend_data"), `{"seen": [1, 2, "ü"]}`, "the suspend data");
   await setAll(second.sco, [...name.score, ...name.done, name.time]);
   same(await second.sco.finish(), "true", "Finish");
+  same(await second.sco.error(), "0", "the error after Finish");
   const report = await until("the report", () => from.report(registration), (found) => found.registrationCompletion === "COMPLETED");
   same(report.registrationSuccess, "PASSED", "success");
   same(report.score?.scaled, 87, "score");
@@ -316,6 +317,21 @@ await check("Three SCOs of SCORM 2004: content leads on by itself", async (fresh
   await three.set("adl.nav.request", "exitAll");
   await three.finish();
   await page.getByRole("heading", { name: "You have left the course" }).waitFor();
+});
+
+await check("SCORM 1.2: an activity that waits for another opens when that one is done", async (fresh, registration) => {
+  const items = [
+    { id: "one", title: "First part", href: "one.html" },
+    { id: "two", title: "Second part", href: "two.html", after: "one" },
+  ];
+  await server.add("waits", scorm12("A part that waits", items));
+  const { page } = await launch(await fresh(), "waits", registration);
+  const second = page.getByRole("button", { name: /Second part/ });
+  await until("the second part", () => second.isDisabled(), (found) => found);
+  await setAll(await content(page, "one.html"), [["cmi.core.lesson_status", "completed"]]);
+  await until("the second part", () => second.isDisabled(), (found) => !found);
+  await second.click();
+  await content(page, "two.html");
 });
 
 await check("the learner leaves: all is saved first, then the page goes where the launch says", async (fresh, registration) => {

@@ -16,6 +16,8 @@ export interface Activity {
     minProgressMeasure?: number;
     progressWeight?: number;
   };
+  /** Of SCORM 1.2, in AICC's form. */
+  prerequisites?: string | null;
   hideUI?: string[];
   dataMaps?: { target: string; read?: boolean; write?: boolean }[];
   sequencing?: Sequencing;
@@ -94,8 +96,6 @@ export interface Boot {
   settings?: { commitSeconds?: number; bodyBytesMax?: number };
   start?: string | null;
   suspended?: string | null;
-  /** Activities whose prerequisites are not met. */
-  unavailable?: string[];
   tree: Activity;
   states?: Record<string, { attempts?: number; cmi: Cmi }>;
   sequencing?: string | null;

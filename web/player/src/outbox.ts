@@ -24,6 +24,8 @@ const BURST = { quiet: 300, most: 2000 };
 const RETRY = { first: 1000, last: 15_000 };
 /** Largest body of a request that outlives its page: browsers allow 64 KiB for all together. */
 export const CLOSING_BYTES_MAX = 60 * 1024;
+/** What browsers allow, less what they may add. */
+const BROWSER_BYTES_MAX = 64 * 1024 - 512;
 
 export interface Options {
   road: Road;
@@ -202,7 +204,8 @@ export class Outbox {
     if (this.over || isEmpty(all)) return;
     for (const part of parts(all, CLOSING_BYTES_MAX)) {
       const text = body(part, (this.sequence += 1));
-      const fits = bytes(text) <= CLOSING_BYTES_MAX;
+      // A single value can be larger than a part should be; up to the browsers' own limit it is tried.
+      const fits = bytes(text) <= BROWSER_BYTES_MAX;
       if (fits && this.options.road.beacon(text)) continue;
       void this.options.road.post(text, fits);
     }

@@ -4,6 +4,7 @@ import type { Inner2004 } from "./engine";
 import { load, type Inner } from "./facade";
 import { leaves, type Activity, type Boot, type Cmi } from "./launch";
 import type { Pending } from "./pending";
+import { isMet } from "./prerequisites";
 
 /** What a learner or a SCO asks for. */
 export type Request = "continue" | "previous" | "choice" | "exit" | "exitAll" | "suspendAll";
@@ -37,7 +38,8 @@ export interface Path {
   ending(): void;
   /** What follows, after content has gone or has ended its session. */
   step(ownAccord: boolean): Step;
-  choices(): Choices;
+  /** What may be asked now; `status` gives the status of an activity as SCORM 1.2 names it. */
+  choices(status: (id: string) => string): Choices;
   /** Whether a request of the learner would lead anywhere, asked before content is told to go. */
   allows(request: Request, target?: string): boolean;
   /** What the next launch needs. */
@@ -118,10 +120,12 @@ export class Open implements Path {
     }
   }
 
-  choices(): Choices {
+  choices(status: (id: string) => string): Choices {
     const here = this.all.findIndex((one) => one.id === this.at);
-    const closed = this.boot.unavailable ?? [];
-    return { next: here + 1 < this.all.length, previous: here > 0, closed, hidden: [] };
+    const waits = ({ prerequisites }: Activity) => !!prerequisites && !isMet(prerequisites, status);
+    const closed = this.all.filter((one) => one.id !== this.at && waits(one)).map((one) => one.id);
+    const next = this.all[here + 1];
+    return { next: next !== undefined && !closed.includes(next.id), previous: here > 0, closed, hidden: [] };
   }
 
   allows(): boolean {

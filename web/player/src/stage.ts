@@ -21,6 +21,9 @@ interface Session {
   hasEnded: boolean;
 }
 
+/** Milliseconds for which content stays after it has ended the course. */
+const LINGER_MS = 1500;
+
 /** What is on the stage, and what was. */
 export class Stage {
   private readonly values: Record<string, Cmi>;
@@ -72,7 +75,7 @@ export class Stage {
     return {
       current: this.session?.activity.id ?? null,
       marks: Object.fromEntries(marks),
-      choices: this.path.choices(),
+      choices: this.path.choices((id) => this.values[id]?.["cmi.core.lesson_status"] ?? "not attempted"),
       ended: this.ended,
       refused: this.refused,
     };
@@ -137,7 +140,20 @@ export class Stage {
   /** Content has ended its session by itself: what it asked for follows. */
   private afterwards(session: Session): void {
     if (this.session !== session || this.leaving || this.ended) return;
-    this.follow(this.path.step(true));
+    const step = this.path.step(true);
+    if (step.end) void this.endByContent(session, step.end.suspended);
+    else this.follow(step);
+  }
+
+  /** Content has ended the course. It may still have something to show: it stays for a moment, and
+   *  where there is nowhere to go it stays until the learner leaves. */
+  private async endByContent(session: Session, suspended: string | null): Promise<void> {
+    this.outbox.tell({ ...this.path.state(), final: true, suspended });
+    void this.outbox.flush();
+    this.onChange();
+    await new Promise((resume) => setTimeout(resume, LINGER_MS));
+    const stays = !this.boot.exitUrl && leaves(this.boot.tree).length === 1;
+    if (!stays && this.session === session && !this.ended) await this.end(suspended);
   }
 
   private set(session: Session, element: string, value: string): void {
