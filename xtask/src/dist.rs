@@ -50,6 +50,11 @@ pub fn run(arguments: &[String]) -> Done {
 
 /// Builds the release, whose symbols are left out: they are most of its size.
 fn built() -> Result<PathBuf, String> {
+    if !root().join("web/dist/shell.html").is_file() {
+        eprintln!(
+            "the course player is not built, so that the program will not have it; first: npm ci && npm run build, in web"
+        );
+    }
     let mut build = cargo(&["build", "--release", "--locked", "--package", "homeroom"]);
     succeed(build.env("CARGO_PROFILE_RELEASE_STRIP", "symbols"))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());

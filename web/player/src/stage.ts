@@ -118,6 +118,8 @@ export class Stage {
     const api = facade(this.standard, inner, cmi, {
       begun: () => {
         this.outbox.session(id, false);
+        // The server learns that a session begins again before it learns the session's time.
+        if (this.earlier[id] !== undefined) void this.outbox.flush();
         this.tellObjectives(session, inner);
       },
       set: (element, value) => this.set(session, element, value),
