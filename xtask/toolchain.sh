@@ -108,7 +108,8 @@ build_pages() {
         fi
         cp web/package-lock.json "$installed"
     fi
-    npm run --prefix web --silent build >&2
+    npm run --prefix web --silent build >&2 ||
+        say "the course player could not be built; Node.js 20 is needed, here is $(node --version)"
 }
 
 # Builds xtask. `--workspace` gives its dependencies the features that they have for the tests, so
