@@ -4,6 +4,8 @@ use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use percent_encoding::percent_decode_str;
+
 use crate::error::StoreError;
 use crate::store::mask::{masked_text, masked_url};
 
@@ -29,7 +31,7 @@ impl PostgresUrl {
     /// Returns the same address with a password, unless it has one.
     #[must_use]
     pub fn with_password(&self, password: &str) -> Self {
-        let has_one = tokio_postgres::Config::from_str(&self.0)
+        let has_one = tokio_postgres::Config::from_str(&without_tls(&self.0))
             .map_or(true, |config| config.get_password().is_some());
         if has_one || password.is_empty() {
             return self.clone();
@@ -53,6 +55,21 @@ impl PostgresUrl {
         let divider = if self.0.contains('?') { '&' } else { '?' };
         Self(format!("{}{divider}options=-csearch_path%3D{schema}", self.0))
     }
+}
+
+/// Returns an address without its parameters about TLS, most of which the driver does not know.
+fn without_tls(url: &str) -> String {
+    // The driver takes everything before the first `@` for a user and a password.
+    let begin = url.find('@').unwrap_or(0);
+    let Some(mark) = url[begin..].find('?').map(|at| begin + at) else { return url.to_owned() };
+    let is_about_tls = |parameter: &str| {
+        let name = parameter.split_once('=').map_or(parameter, |(name, _)| name);
+        percent_decode_str(name).decode_utf8_lossy().starts_with("ssl")
+    };
+    let rest: Vec<&str> =
+        url[mark + 1..].split('&').filter(|p| !p.is_empty() && !is_about_tls(p)).collect();
+    let divider = if rest.is_empty() { "" } else { "?" };
+    format!("{}{divider}{}", &url[..mark], rest.join("&"))
 }
 
 /// What has to be escaped in a user and a password.
@@ -189,6 +206,23 @@ mod tests {
             let refused = text.parse::<StoreUrl>().unwrap_err().to_string();
 
             assert!(!refused.contains("secret") && refused.contains("sqlite:PATH"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_added_to_a_url_with_parameters_about_tls() {
+        for parameters in [
+            "sslmode=verify-ca",
+            "sslmode=verify-full&sslrootcert=%2Fr.pem",
+            "connect_timeout=3&sslrootcert=system",
+            "ssl%6Dode=verify-full",
+        ] {
+            let url = PostgresUrl(format!("postgres://u@h/d?{parameters}"));
+            let given = PostgresUrl(format!("postgres://u:own@h/d?{parameters}"));
+
+            let expected = format!("postgres://u@h/d?{parameters}&password=p%40ss");
+            assert_eq!(url.with_password("p@ss").exposed(), expected);
+            assert_eq!(given.with_password("p@ss"), given, "its own password stays");
         }
     }
 }
