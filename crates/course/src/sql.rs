@@ -197,11 +197,11 @@ pub(crate) const COMMIT_STATE: &str = "INSERT INTO course_activity \
      ON CONFLICT (registration, instance, activity) DO UPDATE SET state = excluded.state";
 
 pub(crate) const TRACE_ADD: &str = "INSERT INTO course_trace \
-     (launch, sequence, registration, at, calls) VALUES (?1, ?2, ?3, ?4, ?5) \
-     ON CONFLICT (launch, sequence) DO NOTHING";
+     (launch, number, registration, at, calls) VALUES (?1, ?2, ?3, ?4, ?5) \
+     ON CONFLICT (launch, number) DO NOTHING";
 
-pub(crate) const TRACE: &str = "SELECT sequence, at, calls FROM course_trace \
-     WHERE launch = ?1 ORDER BY sequence LIMIT ?2";
+pub(crate) const TRACE: &str = "SELECT number, at, calls FROM course_trace \
+     WHERE launch = ?1 ORDER BY number LIMIT ?2";
 
 pub(crate) const TRACE_DELETE: &str = "DELETE FROM course_trace WHERE registration = ?1";
 

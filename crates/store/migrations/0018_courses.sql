@@ -101,10 +101,10 @@ CREATE INDEX course_launch_expires ON course_launch (expires);
 -- Calls of content to the run-time, as the commits of a launch have told them.
 CREATE TABLE course_trace (
     launch       TEXT NOT NULL,
-    sequence     BIGINT NOT NULL,
+    number       BIGINT NOT NULL,
     registration TEXT NOT NULL,
     at           BIGINT NOT NULL,
     calls        TEXT NOT NULL,
-    PRIMARY KEY (launch, sequence)
+    PRIMARY KEY (launch, number)
 );
 CREATE INDEX course_trace_registration ON course_trace (registration);
