@@ -35,6 +35,10 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
             return Some((name, "is an origin, such as https://learn.example.org".into()));
         }
     }
+    if server.content_url.is_some() && server.public_url.is_none() {
+        let right = "needs server.public_url: pages of the content are framed by that origin only";
+        return Some(("server.content_url", right.into()));
+    }
     // The value is not shown, since it may be a URL with a password.
     if let Some(at) = server.cors_origins.iter().position(|origin| !Cors::is_origin(origin)) {
         let right = format!("item {} is not an origin, such as https://app.example.org", at + 1);

@@ -42,7 +42,8 @@ pub struct ServerConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public_url: Option<String>,
     /// Origin of the content of courses as browsers see it, such as `https://content.example.org`.
-    /// Default: none, the API's host with the port of `content_listen`.
+    /// Set `public_url`, too: its pages frame the content. Default: none, the API's host with the port of
+    /// `content_listen`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_url: Option<String>,
     /// Address of metrics and probes. Default: `127.0.0.1:9090`.
