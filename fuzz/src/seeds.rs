@@ -87,7 +87,7 @@ fn write_all(folder: &Path) {
     put("token", "basic", b"\0Basic YTpi");
 
     let xml = std::env::temp_dir().join("homeroom-fuzz-seeds");
-    write(&World::district(), world.model(), &xml, &[Format::Xml])
+    write(&World::district(), None, world.model(), &xml, &[Format::Xml])
         .expect("a district can be written");
     for entry in std::fs::read_dir(&xml).expect("it was written") {
         let path = entry.expect("it was written").path();

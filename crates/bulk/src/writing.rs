@@ -74,6 +74,13 @@ pub(crate) struct Writing<'a> {
     submitted: VecDeque<(Vec<Entry>, Batch)>,
 }
 
+impl Drop for Writing<'_> {
+    /// Waits for what is on its way, so that a load that continues this one finds all of it.
+    fn drop(&mut self) {
+        self.wait_for_all();
+    }
+}
+
 /// A batch that was submitted.
 enum Batch {
     Written(Submitted<Save>),

@@ -1,5 +1,7 @@
 //! Copies of blobs, and the look for damage.
 
+use std::time::Duration;
+
 use homeroom_blobs::{BlobError, Copied, check, copy, hand_over, link};
 
 use crate::support::{LONG_US, files, on_each, read};
@@ -10,6 +12,8 @@ async fn every_kind_of_damage_is_found() {
         let mut blobs = vec![];
         for name in ["well", "missing", "short", "changed"] {
             blobs.push(trial.kept(name.as_bytes()).await);
+            // Ids are in order by the millisecond.
+            tokio::time::sleep(Duration::from_millis(2)).await;
         }
         std::fs::remove_file(trial.file(&blobs[1])).unwrap();
         std::fs::write(trial.file(&blobs[2]), "sh").unwrap();

@@ -1,6 +1,7 @@
 //! Jobs are taken once, in turns, and taken over from nodes that are gone.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use homeroom_jobs::{Held, JobId, Jobs, Limits, NewJob, Outcome, State};
 use homeroom_store::Value;
@@ -49,6 +50,8 @@ async fn owners_have_turns_however_many_jobs_one_of_them_has() {
             jobs.enqueue(new("greedy"), START).await.unwrap();
         }
         jobs.enqueue(new("late"), at(1)).await.unwrap();
+        // Ids are in order by the millisecond.
+        tokio::time::sleep(Duration::from_millis(2)).await;
         jobs.enqueue(new("last"), at(2)).await.unwrap();
 
         let mut order = vec![];
