@@ -12,6 +12,8 @@ pub struct Summary {
     pub failed: usize,
     /// Tests that could not run here, with the reason.
     pub skipped: Vec<(String, String)>,
+    /// The tests that failed by name, each with the first lines of what it said.
+    pub failures: Vec<(String, Vec<String>)>,
     section: Section,
     test: Option<String>,
     results: usize,
@@ -41,16 +43,34 @@ impl Summary {
             }
             _ => {}
         }
-        if self.section == Section::Successes {
-            self.success(line);
-            return false;
+        match self.section {
+            Section::Running => {}
+            Section::Successes => {
+                self.success(line);
+                return false;
+            }
+            Section::Failures => self.failure(line),
         }
         true
     }
 
+    /// Reads a line among the failures: the beginning of a test's output, or a part of it.
+    fn failure(&mut self, line: &str) {
+        if let Some(test) = heading(line) {
+            self.test = Some(test.to_owned());
+            self.failures.push((test.to_owned(), Vec::new()));
+        } else if line == "failures:" {
+            self.test = None;
+        } else if let (Some(_), Some((_, lines))) = (&self.test, self.failures.last_mut())
+            && lines.len() < FAILURE_LINES
+            && !line.is_empty()
+        {
+            lines.push(line.to_owned());
+        }
+    }
+
     fn success(&mut self, line: &str) {
-        let test = line.strip_prefix("---- ").and_then(|line| line.strip_suffix(" stdout ----"));
-        if let Some(test) = test {
+        if let Some(test) = heading(line) {
             self.test = Some(test.to_owned());
         } else if let Some(reason) = line.strip_prefix("skipped: ")
             && let Some(test) = self.test.take()
@@ -81,8 +101,9 @@ impl Summary {
     pub fn take_check(&mut self, line: &str) {
         if line.starts_with("passed: ") {
             self.passed += 1;
-        } else if line.starts_with("failed: ") {
+        } else if let Some(what) = line.strip_prefix("failed: ") {
             self.failed += 1;
+            self.failures.push((what.to_owned(), Vec::new()));
         } else if let Some((what, why)) =
             line.strip_prefix("skipped: ").and_then(|line| line.split_once(": "))
         {
@@ -95,7 +116,26 @@ impl Summary {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped.extend(other.skipped);
+        self.failures.extend(other.failures);
     }
+
+    /// Lists the tests that failed, each with the first lines of what it said, for the end of the
+    /// output: whoever has only that must see what to mend.
+    pub fn told_failures(&self) -> String {
+        let told = |(test, lines): &(String, Vec<String>)| {
+            let lines: String = lines.iter().map(|line| format!("    {line}\n")).collect();
+            format!("failed {test}\n{lines}")
+        };
+        self.failures.iter().map(told).collect()
+    }
+}
+
+/// How many lines of a failed test's output are repeated at the end.
+const FAILURE_LINES: usize = 12;
+
+/// Returns the test whose output begins with a line, if one does.
+fn heading(line: &str) -> Option<&str> {
+    line.strip_prefix("---- ").and_then(|line| line.strip_suffix(" stdout ----"))
 }
 
 /// Writes the last line of the output.
@@ -154,6 +194,9 @@ failures:
 ---- d stdout ----
 skipped: not at all, it failed
 
+failures:
+    d
+
 test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 4 filtered out; finished in 0.01s
 ";
 
@@ -178,6 +221,19 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 4 filtered out; 
         assert!(!shown.contains(&"all went well"));
         assert!(shown.contains(&"test d ... FAILED"));
         assert!(shown.contains(&"skipped: not at all, it failed"));
+    }
+
+    #[test]
+    fn failures_are_listed_with_what_they_said() {
+        let mut summary = Summary::default();
+
+        TWO_PROGRAMS.lines().for_each(|line| {
+            summary.take(line);
+        });
+        summary.take_check("failed: a suite: no answer");
+
+        let told = "failed d\n    skipped: not at all, it failed\nfailed a suite: no answer\n";
+        assert_eq!(summary.told_failures(), told);
     }
 
     #[test]

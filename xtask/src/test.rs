@@ -66,6 +66,9 @@ pub fn run_with(arguments: &[String], environment: &[(&str, &str)]) -> Done {
     for (test, reason) in &summary.skipped {
         println!("skipped {test}: {reason}");
     }
+    if !summary.failures.is_empty() {
+        print!("\n{}", summary.told_failures());
+    }
     println!("\n{summary}");
     if summary.failed == 0 { Ok(()) } else { Err(house::TOLD.to_owned()) }
 }
