@@ -85,7 +85,7 @@ pub(crate) struct Checkpoint {
 }
 
 /// What a report has counted.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ReportState {
     /// Counts.
     pub counts: Summary,
@@ -270,21 +270,21 @@ impl Keeper {
         self.list.write_all(&line).map_err(|source| self.wrong(source))
     }
 
-    /// Writes a checkpoint.
+    /// Writes a checkpoint after `taken` documents; its own count leaves out those on their way.
     ///
     /// # Errors
     ///
     /// [`LoadError::Output`].
-    pub(crate) fn write(&mut self, mut now: Checkpoint) -> Result<(), LoadError> {
-        self.due = now.report.counts.documents + self.step;
+    pub(crate) fn write(&mut self, mut now: Checkpoint, taken: u64) -> Result<(), LoadError> {
+        self.due = taken + self.step;
         now.terms = self.terms.clone();
         now.report.rejected_bytes = self.list_bytes;
         self.number += 1;
         now.number = self.number;
         let [even, odd] = slots(&self.path);
         let slot = if self.number.is_multiple_of(2) { even } else { odd };
-        // A file that takes the place of another, or is emptied, would be synced by some file systems
-        // when it is closed; the other slot has the checkpoint before this one.
+        // The other slot has the checkpoint before this one. A file that takes the place of another, or
+        // is emptied, would be synced by some file systems when it is closed.
         _ = std::fs::remove_file(&slot);
         let written = self.list.flush().and_then(|()| {
             let out = File::options().write(true).create_new(true).mode(0o600).open(&slot)?;
@@ -376,5 +376,37 @@ impl RejectedRecord {
     pub(crate) fn keys(&self) -> impl Iterator<Item = NaturalKey> {
         let (own, base) = self.keys.map_or((None, None), |(own, base)| (Some(own), base));
         own.into_iter().chain(base).map(NaturalKey)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_checkpoint_is_due_a_step_after_what_was_taken() {
+        let folder = std::env::temp_dir().join(format!("homeroom-keeper-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let terms = Terms {
+            model: String::new(),
+            select: vec![],
+            is_strict: false,
+            results: None,
+            rejects: None,
+            files: vec![],
+        };
+        let mut keeper = Keeper::new(&folder.join("checkpoint"), terms, None, 1_000_000).unwrap();
+        let position = Position { level: 0, file: 0, offset: 0 };
+        let mut now = keeper.blank(position, ReportState::default());
+        // Of 5,000 documents 4,500 are on their way.
+        now.report.counts.documents = 500;
+
+        keeper.write(now, 5_000).unwrap();
+
+        assert!(!keeper.is_due(8_999, 0));
+        assert!(keeper.is_due(9_000, 0));
+        assert!(!keeper.is_due(9_000, 1));
+        keeper.end();
+        std::fs::remove_dir(&folder).unwrap();
     }
 }

@@ -174,7 +174,8 @@ impl Report {
     /// [`LoadError::Output`].
     pub(crate) fn write_checkpoint(&mut self, now: Checkpoint) -> Result<(), LoadError> {
         self.flush()?;
-        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.write(now))
+        let taken = self.counts.documents;
+        self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.write(now, taken))
     }
 
     /// Returns what a checkpoint keeps of the report.
