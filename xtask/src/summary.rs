@@ -122,11 +122,14 @@ impl Summary {
     /// Lists the tests that failed, each with the first lines of what it said, for the end of the
     /// output: whoever has only that must see what to mend.
     pub fn told_failures(&self) -> String {
-        let told = |(test, lines): &(String, Vec<String>)| {
-            let lines: String = lines.iter().map(|line| format!("    {line}\n")).collect();
-            format!("failed {test}\n{lines}")
-        };
-        self.failures.iter().map(told).collect()
+        let mut told = String::new();
+        for (test, lines) in &self.failures {
+            told.extend(["failed ", test, "\n"]);
+            for line in lines {
+                told.extend(["    ", line, "\n"]);
+            }
+        }
+        told
     }
 }
 
