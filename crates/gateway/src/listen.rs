@@ -5,8 +5,10 @@
 )]
 
 mod connection;
+mod conversation;
 mod farewell;
 mod framing;
+mod lent;
 mod wire;
 
 use std::collections::VecDeque;
@@ -21,8 +23,6 @@ use http::header::HOST;
 use http::{Request, StatusCode, Version, request};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{oneshot, watch};
 
@@ -32,27 +32,14 @@ use crate::caller::{Caller, Leave, Way};
 use crate::front_door::FrontDoor;
 use crate::tls::Tls;
 use connection::{Connection, Place};
+use conversation::{Versions, converse};
 use wire::Wire;
 
-/// Most bytes of an HTTP/1 request's header, and of what a connection reads ahead.
-const HEADER_BYTES_MAX: usize = 16 << 10;
-/// Most bytes of an HTTP/2 request's header, uncompressed, with 32 per field (RFC 9113 §6.5.2).
-const HEADER_LIST_BYTES_MAX: u32 = 16 << 10;
-/// Most concurrent requests on an HTTP/2 connection; at least 100 are advised (RFC 9113 §6.5.2).
-const STREAMS_MAX: u32 = 128;
-/// Most bytes of one HTTP/2 request's body, and of all bodies on a connection, that are sent before
-/// they are read.
-const STREAM_WINDOW: u32 = 128 << 10;
-const CONNECTION_WINDOW: u32 = 512 << 10;
-/// Most bytes of an HTTP/2 answer that the connection buffers.
-const STREAM_SEND_BYTES_MAX: usize = 64 << 10;
-/// Most HTTP/2 requests that a caller resets before they are read, and most that are refused
-/// for errors, before the connection is closed.
-const RESETS_PENDING_MAX: usize = 20;
-const RESETS_FOR_FAULTS_MAX: usize = 256;
 /// Most new connections that the system keeps until they are accepted; it may have a lower limit. When
 /// the queue is full, a client notices nothing and asks again after one second, then after two more.
 const BACKLOG: u32 = 4_096;
+/// How long a connection is idle before it gives back what HTTP needs of memory.
+const REST_AFTER: Duration = Duration::from_secs(2);
 /// Pause before a connection that finds no place asks again.
 const PLACE_PAUSE: Duration = Duration::from_millis(5);
 /// Longest wait for a place.
@@ -131,9 +118,10 @@ impl Listener {
 
     /// Serves until `stop` completes, then drains.
     pub async fn serve(self, door: Arc<FrontDoor>, stop: impl Future<Output = ()>, times: Times) {
-        let builder = Arc::new(builder());
+        let versions = Arc::new(Versions::new());
         let mut over_share: VecDeque<oneshot::Sender<()>> = VecDeque::new();
-        let limits = connection::Times { header: times.header, quiet: door.limits().quiet };
+        let quiet = door.limits().quiet;
+        let limits = connection::Times { header: times.header, quiet, rest: REST_AFTER };
         let (drain, _) = watch::channel(());
         let refreshing = self.tls.clone().map(|tls| tokio::spawn(refresh(tls)));
         tokio::pin!(stop);
@@ -177,27 +165,13 @@ impl Listener {
                 continue;
             };
             _ = connection.set_nodelay(true);
-            let (builder, door, tls) = (Arc::clone(&builder), Arc::clone(&door), self.tls.clone());
+            let (versions, door, tls) =
+                (Arc::clone(&versions), Arc::clone(&door), self.tls.clone());
             let draining = drain.subscribe();
             tokio::spawn(async move {
-                let place = match place {
-                    Ok(place) => place,
-                    Err(sent_away) => {
-                        let place = tokio::select! {
-                            place = place_of(&door, &caller) => place,
-                            _ = sent_away => None,
-                        };
-                        let Some(place) = place else { return };
-                        place
-                    }
-                };
-                let wire = match tls {
-                    None => Wire::Bare(connection),
-                    Some(tls) => match within(&tls, connection, &caller, limits.header).await {
-                        Some(wire) => wire,
-                        None => return,
-                    },
-                };
+                // What is needed only now is freed before the connection may be idle for long.
+                let begun = Box::pin(begin(connection, place, tls, &door, &caller, limits.header));
+                let Some((wire, place)) = begun.await else { return };
                 let connection = Connection::new(wire, place, Arc::clone(&caller), limits);
                 let service = {
                     let caller = Arc::clone(&caller);
@@ -205,9 +179,7 @@ impl Listener {
                         answer(Arc::clone(&door), Arc::clone(&caller), request)
                     })
                 };
-                let served =
-                    builder.serve_connection_with_upgrades(TokioIo::new(connection), service);
-                farewell::serve(served, &caller, draining).await;
+                converse(Box::new(connection), service, versions, caller, draining).await;
             });
         }
         drop(self.socket);
@@ -229,28 +201,6 @@ fn bound(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Limits of a connection, whichever client is at its other end. No pings are sent on HTTP/2: a connection
-/// on which the server itself speaks would never be quiet.
-fn builder() -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(None)
-        .max_buf_size(HEADER_BYTES_MAX);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(STREAMS_MAX)
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .max_send_buf_size(STREAM_SEND_BYTES_MAX)
-        .max_header_list_size(HEADER_LIST_BYTES_MAX)
-        .max_pending_accept_reset_streams(RESETS_PENDING_MAX)
-        .max_local_error_reset_streams(RESETS_FOR_FAULTS_MAX);
-    builder
-}
-
 /// Reads certificates again whenever their files change.
 async fn refresh(tls: Tls) {
     loop {
@@ -264,6 +214,30 @@ async fn refresh(tls: Tls) {
             Ok(Ok(false)) | Err(_) => {}
         }
     }
+}
+
+/// Waits for the place of a connection that has none yet, and begins TLS where the listener has it.
+/// Returns [`None`] for a connection that is closed.
+async fn begin(
+    stream: TcpStream,
+    place: Result<Place, oneshot::Receiver<()>>,
+    tls: Option<Tls>,
+    door: &FrontDoor,
+    caller: &Arc<Caller>,
+    time_max: Duration,
+) -> Option<(Wire, Place)> {
+    let place = match place {
+        Ok(place) => place,
+        Err(sent_away) => tokio::select! {
+            place = place_of(door, caller) => place?,
+            _ = sent_away => return None,
+        },
+    };
+    let wire = match tls {
+        None => Wire::Bare(stream),
+        Some(tls) => within(&tls, stream, caller, time_max).await?,
+    };
+    Some((wire, place))
 }
 
 /// Begins TLS on a connection. Returns [`None`] for a client that does not, or not in time.

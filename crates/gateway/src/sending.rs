@@ -34,6 +34,8 @@ struct Inner {
     grace: Duration,
     answers: Mutex<Answers>,
     under_way: AtomicUsize,
+    /// The number of streams that have not ended, whether or not a part of one is on its way.
+    streams: AtomicUsize,
     /// Start of the window in which bytes are counted, in milliseconds since `began`.
     window_ms: AtomicU64,
     window_bytes: AtomicU64,
@@ -118,7 +120,14 @@ impl FollowedStream {
         let grace = sending.0.grace;
         let ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
         let state = StreamState { grace, credit_ms: AtomicU64::new(ms), _place: place };
+        sending.0.streams.fetch_add(1, Ordering::Relaxed);
         Self { body, sending, state: Arc::new(state) }
+    }
+}
+
+impl Drop for FollowedStream {
+    fn drop(&mut self) {
+        self.sending.0.streams.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -190,6 +199,7 @@ impl Sending {
             grace,
             answers: Mutex::default(),
             under_way: AtomicUsize::new(0),
+            streams: AtomicUsize::new(0),
             window_ms: AtomicU64::new(0),
             window_bytes: AtomicU64::new(0),
             rate_before: AtomicU64::new(u64::MAX),
@@ -261,6 +271,11 @@ impl Sending {
     /// Returns whether an answer is on its way.
     pub(crate) fn is_under_way(&self) -> bool {
         self.0.under_way.load(Ordering::Relaxed) > 0
+    }
+
+    /// Returns whether an answer is a stream that has not ended.
+    pub(crate) fn is_streaming(&self) -> bool {
+        self.0.streams.load(Ordering::Relaxed) > 0
     }
 
     /// Returns the earliest deadline of the answers on their way.

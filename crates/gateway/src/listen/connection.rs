@@ -4,6 +4,7 @@
     reason = "a connection has time limits for its header and for being idle"
 )]
 
+use std::future::poll_fn;
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -41,6 +42,10 @@ pub(super) struct Connection {
     blocked: Option<Pin<Box<Sleep>>>,
     /// Whether the caller has closed the connection, or it is broken.
     is_over: bool,
+    /// Whether it may rest while hyper has it: it comes back when hyper ends.
+    pub(super) may_rest: bool,
+    /// Whether it has been idle for so long that it rests. To hyper it looks closed.
+    rests: bool,
 }
 
 /// A connection's place in the budget and in the list of callers, held until it is dropped.
@@ -57,6 +62,8 @@ pub(super) struct Times {
     /// Longest silence while no request is open, and longest time in which the caller reads nothing
     /// of an answer.
     pub quiet: Duration,
+    /// How long it is idle before it rests.
+    pub rest: Duration,
 }
 
 /// The purpose of the timer.
@@ -81,7 +88,48 @@ impl Connection {
             stirred: Instant::now(),
             blocked: None,
             is_over: false,
+            may_rest: false,
+            rests: false,
         }
+    }
+
+    /// Returns whether it rests.
+    pub(super) fn rests(&self) -> bool {
+        self.rests
+    }
+
+    /// Waits until something arrives on a connection that rests. Returns false when nothing has arrived
+    /// in time.
+    pub(super) async fn woken(&mut self) -> bool {
+        (self.rests, self.running) = (true, None);
+        let is_awake = poll_fn(|cx| {
+            if self.stream().poll_readable(cx).is_ready() {
+                return Poll::Ready(true);
+            }
+            if self.is_late(cx) { Poll::Ready(false) } else { Poll::Pending }
+        });
+        let is_awake = is_awake.await;
+        (self.rests, self.running) = (false, None);
+        self.is_over |= !is_awake;
+        is_awake
+    }
+
+    /// Tells the caller that nothing more is sent.
+    pub(super) async fn end(&mut self) {
+        self.rests = false;
+        _ = self.shutdown().await;
+    }
+
+    /// Returns whether no request is under way on it, in whole or in part, and nothing of an answer is
+    /// left to be sent.
+    fn is_idle(&self) -> bool {
+        self.framing.is_between_requests()
+            && !self.caller.has_requests()
+            && !self.caller.has_other_protocol()
+            && !self.caller.sending.is_under_way()
+            && !self.caller.sending.is_streaming()
+            && self.blocked.is_none()
+            && self.stream.as_ref().is_some_and(|stream| !stream.has_unsent())
     }
 
     fn stream(&mut self) -> Pin<&mut Wire> {
@@ -95,7 +143,7 @@ impl Connection {
         if self.running != Some(limit) {
             let end = match limit {
                 Limit::Head(_) => Instant::now() + self.times.header,
-                Limit::Quiet => self.earlier(Instant::now() + self.times.quiet),
+                Limit::Quiet => self.next_look(self.stirred + self.times.quiet),
             };
             self.timer.as_mut().reset(end);
             self.running = Some(limit);
@@ -111,10 +159,27 @@ impl Connection {
             {
                 return true;
             }
-            let end = self.earlier(quiet_until);
+            if self.may_rest && self.stirred + self.times.rest <= now && self.is_idle() {
+                self.rests = true;
+                return false;
+            }
+            let end = self.next_look(quiet_until);
             self.timer.as_mut().reset(end);
         }
         false
+    }
+
+    /// Returns when to look next whether the connection is late, or may rest. It is looked at no later
+    /// than `quiet_until`.
+    fn next_look(&self, quiet_until: Instant) -> Instant {
+        let now = Instant::now();
+        let quiet_until = self.earlier(quiet_until.max(now));
+        if self.rests || !self.may_rest || self.framing.is_http_2() {
+            return quiet_until;
+        }
+        let idle_for = now.saturating_duration_since(self.stirred);
+        let left = self.times.rest.checked_sub(idle_for).filter(|left| !left.is_zero());
+        quiet_until.min(now + left.unwrap_or(self.times.rest))
     }
 
     /// Returns `moment`, or the deadline of the first answer under way if that comes first.
@@ -154,11 +219,17 @@ impl AsyncRead for Connection {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<Result<()>> {
         let this = self.get_mut();
+        if this.rests {
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
         let read = this.stream().poll_read(cx, buffer);
         if read.is_pending() && this.is_late(cx) {
             this.is_over = true;
             return Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "nothing arrived in time")));
+        }
+        if this.rests {
+            return Poll::Ready(Ok(()));
         }
         let read = ready!(read);
         let new = &mut buffer.filled_mut()[before..];
@@ -200,6 +271,9 @@ impl AsyncWrite for Connection {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        if self.rests {
+            return Poll::Ready(Ok(()));
+        }
         self.get_mut().stream().poll_shutdown(cx)
     }
 }
@@ -263,7 +337,8 @@ mod tests {
         let connections = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(connections, caller.holders(), 1).unwrap();
         let place = Place { _taken: taken, _registered: callers.register(&caller) };
-        let times = Times { header: PATIENCE, quiet: Duration::from_millis(300) };
+        let quiet = Duration::from_millis(300);
+        let times = Times { header: PATIENCE, quiet, rest: PATIENCE };
         let connection = Connection::new(Wire::Bare(stream), place, Arc::clone(&caller), times);
         let service = service_fn(move |_: Request<Incoming>| {
             let one = caller.one();

@@ -1,17 +1,20 @@
 //! Serves a connection until it ends, which the server may want sooner than the caller.
 #![expect(clippy::disallowed_methods, reason = "a connection that is closed has a last time limit")]
 
-use std::pin::pin;
+use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
 use homeroom_http::Response;
 use http::Request;
 use hyper::body::Incoming;
+use hyper::rt::{Read, Write};
+use hyper::server::conn::http1;
 use hyper::service::Service;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::TokioExecutor;
 use hyper_util::server::conn::auto;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::connection::Connection;
 use crate::caller::{Caller, Leave};
@@ -20,22 +23,70 @@ use crate::caller::{Caller, Leave};
 /// waiting for its place.
 const FAREWELL_TIME_MAX: Duration = Duration::from_millis(100);
 
-/// Serves a connection until it ends.
+/// What hyper has of a connection while it serves it.
+pub(super) trait Served: Future<Output = Result<(), Self::Error>> {
+    /// Why it ended early.
+    type Error: std::fmt::Display;
+
+    /// Takes no further requests. What is under way is answered.
+    fn end(self: Pin<&mut Self>);
+}
+
+impl<I, S> Served for auto::UpgradeableConnection<'_, I, S, TokioExecutor>
+where
+    I: Read + Write + Unpin + Send + 'static,
+    S: Service<Request<Incoming>, Response = Response, Error = h2::Error>,
+    S::Future: Send + 'static,
+{
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn end(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+impl<I, S> Served for http1::UpgradeableConnection<I, S>
+where
+    I: Read + Write + Unpin + Send + 'static,
+    S: Service<Request<Incoming>, Response = Response, Error = h2::Error>,
+{
+    type Error = hyper::Error;
+
+    fn end(self: Pin<&mut Self>) {
+        self.graceful_shutdown();
+    }
+}
+
+/// Waits until something arrives on a connection that rests. Returns false where it ends: nothing
+/// arrives in time, the server stops, or the caller is told to leave.
+pub(super) async fn woken(
+    connection: &mut Connection,
+    caller: &Caller,
+    draining: &mut watch::Receiver<()>,
+) -> bool {
+    tokio::select! {
+        is_awake = connection.woken() => return is_awake,
+        () = caller.told_to(Leave::Politely) => {}
+        _ = draining.changed() => {}
+    }
+    if !caller.shall(Leave::AtOnce) {
+        _ = timeout(FAREWELL_TIME_MAX, connection.end()).await;
+    }
+    false
+}
+
+/// Serves a connection until it ends or rests. Returns whether there may be further requests on it.
 ///
 /// When `draining` changes, or when the caller is told to leave politely, the connection takes no
 /// further requests: HTTP/1.1 closes it between two requests, HTTP/2 sends the caller a GOAWAY
 /// first (RFC 9113 §6.8). A caller told to leave politely has [`FAREWELL_TIME_MAX`] to do so; a
 /// request that the server is already working on is still answered. A caller told to leave at once
 /// is cut off.
-pub(super) async fn serve<S>(
-    served: auto::UpgradeableConnection<'_, TokioIo<Connection>, S, TokioExecutor>,
+pub(super) async fn serve(
+    mut served: Pin<&mut impl Served>,
     caller: &Caller,
-    mut draining: watch::Receiver<()>,
-) where
-    S: Service<Request<Incoming>, Response = Response, Error = h2::Error>,
-    S::Future: Send + 'static,
-{
-    let mut served = pin!(served);
+    draining: &mut watch::Receiver<()>,
+) -> bool {
     let mut is_draining = false;
     // When to cut off a caller that was asked to leave.
     let mut end: Option<Instant> = None;
@@ -43,29 +94,29 @@ pub(super) async fn serve<S>(
         let next = if end.is_none() { Leave::Politely } else { Leave::AtOnce };
         tokio::select! {
             ended = &mut served => {
-                if let Err(error) = ended {
+                if let Err(error) = &ended {
                     tracing::trace!(%error, "a connection ended early");
                 }
-                return;
+                return ended.is_ok() && !is_draining && end.is_none();
             }
             () = caller.told_to(next) => {
                 if caller.shall(Leave::AtOnce) {
                     tracing::trace!("a connection was cut to make room");
-                    return;
+                    return false;
                 }
-                served.as_mut().graceful_shutdown();
+                served.as_mut().end();
                 end = Some(Instant::now() + FAREWELL_TIME_MAX);
             }
             () = sleep_until(end.unwrap_or_else(Instant::now)), if end.is_some() => {
                 if !caller.is_at_work() {
                     tracing::trace!("a connection that was told to close was cut");
-                    return;
+                    return false;
                 }
                 end = Some(Instant::now() + FAREWELL_TIME_MAX);
             }
             _ = draining.changed(), if !is_draining => {
                 is_draining = true;
-                served.as_mut().graceful_shutdown();
+                served.as_mut().end();
             }
         }
     }
@@ -73,15 +124,16 @@ pub(super) async fn serve<S>(
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
     use std::sync::Arc;
 
     use homeroom_http::json_response;
     use http::StatusCode;
     use hyper::service::service_fn;
+    use hyper_util::rt::TokioIo;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpListener, TcpStream};
     use tokio::sync::Semaphore;
-    use tokio::time::timeout;
 
     use super::super::connection::{Place, Times};
     use super::super::wire::Wire;
@@ -117,7 +169,7 @@ mod tests {
         let budget = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(budget, caller.holders(), 1).unwrap();
         let place = Place { _taken: taken, _registered: callers.register(&caller) };
-        let times = Times { header: PATIENCE, quiet: PATIENCE };
+        let times = Times { header: PATIENCE, quiet: PATIENCE, rest: PATIENCE };
         let connection = Connection::new(Wire::Bare(stream), place, Arc::clone(&caller), times);
         let leave = Arc::new(Semaphore::new(0));
         let (answering, asking) = (Arc::clone(&leave), Arc::clone(&caller));
@@ -129,12 +181,12 @@ mod tests {
                 Ok::<_, h2::Error>(json_response(StatusCode::OK, "\"well\""))
             }
         });
-        let (drain, draining) = watch::channel(());
+        let (drain, mut draining) = watch::channel(());
         let at_end = Arc::clone(&caller);
         tokio::spawn(async move {
             let builder = auto::Builder::new(TokioExecutor::new());
             let served = builder.serve_connection_with_upgrades(TokioIo::new(connection), service);
-            serve(served, &at_end, draining).await;
+            serve(pin!(served), &at_end, &mut draining).await
         });
         Served { client, caller, callers, leave, drain }
     }

@@ -69,6 +69,16 @@ impl Framing {
         matches!(self.at, At::Line | At::Name(_) | At::Length).then_some(self.heads)
     }
 
+    /// Returns whether the next byte begins a request.
+    pub(super) fn is_between_requests(&self) -> bool {
+        self.at == At::Start
+    }
+
+    /// Returns whether the stream is HTTP/2.
+    pub(super) fn is_http_2(&self) -> bool {
+        self.at == At::Http2
+    }
+
     /// Processes the next bytes and corrupts a head that has both lengths.
     pub(super) fn follow(&mut self, bytes: &mut [u8]) {
         let mut at = 0;

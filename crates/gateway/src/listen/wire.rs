@@ -25,6 +25,27 @@ macro_rules! with {
     };
 }
 
+impl Wire {
+    /// Completes when something has arrived that was not read yet, or the connection has ended.
+    pub(super) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let stream = match self {
+            Self::Bare(stream) => stream,
+            // What TLS has read already does not arrive once more.
+            Self::Tls(within) if !within.get_ref().1.wants_read() => return Poll::Ready(()),
+            Self::Tls(within) => within.get_ref().0,
+        };
+        stream.poll_read_ready(cx).map(|_| ())
+    }
+
+    /// Returns whether TLS has bytes that the system has not taken yet.
+    pub(super) fn has_unsent(&self) -> bool {
+        match self {
+            Self::Bare(_) => false,
+            Self::Tls(within) => within.get_ref().1.wants_write(),
+        }
+    }
+}
+
 impl AsyncRead for Wire {
     fn poll_read(
         self: Pin<&mut Self>,

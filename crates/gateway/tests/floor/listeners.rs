@@ -151,3 +151,26 @@ async fn another_protocol_works_within_tls() {
 
     assert_eq!(&back, b"hello");
 }
+
+#[tokio::test]
+async fn a_connection_within_tls_is_answered_however_long_it_has_been_idle() {
+    let folder = Folder::new();
+    let pem = renew(&folder);
+    let server = Server::start_with(|door| door, Some(tls_of(&folder))).await;
+    let trust = homeroom_client::Trust::Bundle(pem.into_bytes());
+    let config = trust.read(Versions::Http1).unwrap().unwrap();
+    let bare = tokio::net::TcpStream::connect(server.address).await.unwrap();
+    let connector = tokio_rustls::TlsConnector::from(config);
+    let mut stream = connector.connect("localhost".try_into().unwrap(), bare).await.unwrap();
+    for idle in [Duration::ZERO, Duration::from_millis(500), Duration::from_millis(2_500)] {
+        tokio::time::sleep(idle).await;
+
+        stream.write_all(b"GET /floor/stream/5 HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        let mut answer = vec![];
+        while !answer.ends_with(b"\r\n0\r\n\r\n") {
+            answer.push(stream.read_u8().await.unwrap());
+        }
+
+        assert!(answer.starts_with(b"HTTP/1.1 200 "), "{idle:?}");
+    }
+}
