@@ -18,6 +18,7 @@ mod lab_edfi;
 mod lab_gateway;
 mod lab_learners;
 mod lab_target;
+mod large_bodies;
 mod lifecycle;
 mod listening;
 mod loads;
