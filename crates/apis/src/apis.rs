@@ -1,5 +1,6 @@
 //! All published APIs: what the store says of them, and what is served.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
@@ -8,14 +9,17 @@ use homeroom_access::ApiClient;
 use homeroom_gateway::{FrontDoor, LiveRoutes};
 use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, Store, StoreError, Value, Write};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::check::{Finding, check};
 use crate::definition::{Api, Published};
 use crate::diff::{Difference, differences};
 use crate::limit::PlanLimit;
 use crate::live_api::{LiveApi, Local, Shared};
+use crate::operations::Operations;
 use crate::sql;
 use crate::subscription::Subscription;
+use crate::upstream::Clients;
 
 /// Most bytes of a definition with its documents.
 const DEFINITION_BYTES_MAX: usize = 64 << 20;
@@ -75,9 +79,13 @@ pub struct Apis {
 #[derive(Default)]
 struct Served {
     version: i64,
-    /// Definition of each API and the text of its document, by name.
-    apis: BTreeMap<String, (Api, Option<String>)>,
+    /// Definition of each API and the hash of its document, by name.
+    apis: BTreeMap<String, (Arc<Api>, Option<[u8; 32]>)>,
 }
+
+/// The operations of documents that are being published, by the document's hash and the scopes that are
+/// usual for the API: APIs with the same share them.
+type Compiled = HashMap<([u8; 32], Vec<String>), Arc<Operations>>;
 
 impl std::fmt::Debug for Apis {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -94,8 +102,11 @@ struct Stored {
 impl Apis {
     /// Returns the APIs of a store, none of which is served yet.
     pub fn new(store: Store) -> Self {
-        let shared =
-            Arc::new(Shared { subscriptions: ArcSwap::default(), plans: ArcSwap::default() });
+        let shared = Arc::new(Shared {
+            subscriptions: ArcSwap::default(),
+            plans: ArcSwap::default(),
+            clients: Clients::default(),
+        });
         let (served, changing) = (RwLock::default(), tokio::sync::Mutex::default());
         Self { store, shared, door: OnceLock::new(), served, changing }
     }
@@ -289,16 +300,29 @@ impl Apis {
         let live = door.live();
         let local = local(door);
         let mut apis = BTreeMap::new();
+        let mut compiled = Compiled::new();
+        let documents = &stored.published.documents;
+        let hash = |text: &String| -> [u8; 32] { Sha256::digest(text).into() };
+        let hashes: HashMap<&String, [u8; 32]> =
+            documents.iter().map(|(name, text)| (name, hash(text))).collect();
         for api in &stored.published.definition.apis {
-            let text = api.openapi.as_ref().and_then(|name| stored.published.documents.get(name));
-            let state = (api.clone(), text.cloned());
-            let is_same = served.apis.get(&api.name) == Some(&state);
-            if !is_same && let Err(reason) = self.publish_one(api, stored, live, &local) {
-                tracing::error!(api = api.name, reason, "an API cannot be served");
-                live.withdraw(&api.base());
-                continue;
+            let named = api.openapi.as_ref().and_then(|name| documents.get_key_value(name));
+            let hash = named.and_then(|(name, _)| hashes.get(name).copied());
+            let before = served.apis.get(&api.name);
+            let is_same = before.is_some_and(|(was, of)| **was == *api && *of == hash);
+            let api = match before {
+                Some((was, _)) if is_same => Arc::clone(was),
+                _ => Arc::new(api.clone()),
+            };
+            if !is_same {
+                let text = named.zip(hash).map(|((_, text), hash)| (text.as_str(), hash));
+                if let Err(reason) = self.publish_one(&api, text, &mut compiled, live, &local) {
+                    tracing::error!(api = api.name, reason, "an API cannot be served");
+                    live.withdraw(&api.base());
+                    continue;
+                }
             }
-            apis.insert(api.name.clone(), state);
+            apis.insert(api.name.clone(), (api, hash));
         }
         let bases: Vec<String> = apis.values().map(|(api, _)| api.base()).collect();
         for (api, _) in served.apis.values() {
@@ -312,12 +336,22 @@ impl Apis {
 
     fn publish_one(
         &self,
-        api: &Api,
-        stored: &Stored,
+        api: &Arc<Api>,
+        document: Option<(&str, [u8; 32])>,
+        compiled: &mut Compiled,
         live: &LiveRoutes<ApiClient>,
         local: &Local,
     ) -> Result<(), String> {
-        let prepared = LiveApi::new(api, &stored.published, &self.shared, local)?;
+        let operations = match document {
+            None => None,
+            Some((text, hash)) => Some(match compiled.entry((hash, api.scopes.clone())) {
+                Entry::Occupied(known) => Arc::clone(known.get()),
+                Entry::Vacant(new) => {
+                    Arc::clone(new.insert(Arc::new(Operations::read(text, &api.scopes)?)))
+                }
+            }),
+        };
+        let prepared = LiveApi::new(api, operations, &self.shared, local)?;
         live.publish(Arc::new(prepared).routes()).map_err(|error| error.to_string())
     }
 }

@@ -23,7 +23,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
 use crate::check::{PARTS, network};
-use crate::definition::{Api, Published, Security};
+use crate::definition::{Api, Security};
 use crate::headers::{Asker, Changes, strip, to_upstream};
 use crate::limit::{self, PlanLimit};
 use crate::operations::{Operations, Scopes, are_granted};
@@ -31,7 +31,7 @@ use crate::secret::secret;
 use crate::subscription::Subscription;
 use crate::transform::Transform;
 use crate::upgrade;
-use crate::upstream::Upstreams;
+use crate::upstream::{Clients, Upstreams};
 
 /// Bodies of at most this many bytes are read before they are sent, so that they can be sent again.
 const SHORT_BODY: usize = 64 << 10;
@@ -54,14 +54,15 @@ pub(crate) type Subscriptions = ArcSwap<HashMap<String, Arc<Subscription>>>;
 pub(crate) struct Shared {
     pub(crate) subscriptions: Subscriptions,
     pub(crate) plans: ArcSwap<HashMap<String, Arc<PlanLimit>>>,
+    pub(crate) clients: Clients,
 }
 
 /// A published API that is served.
 pub(crate) struct LiveApi {
-    api: Api,
+    api: Arc<Api>,
     base: String,
-    operations: Option<Operations>,
-    usual: Scopes,
+    operations: Option<Arc<Operations>>,
+    usual: [Box<[String]>; 1],
     limit: Option<RateLimit>,
     request: Option<Transform>,
     response: Option<Transform>,
@@ -86,17 +87,18 @@ impl LiveApi {
     ///
     /// Why it cannot be served on this machine, such as a secret that is not there.
     pub(crate) fn new(
-        api: &Api,
-        published: &Published,
+        api: &Arc<Api>,
+        operations: Option<Arc<Operations>>,
         shared: &Arc<Shared>,
         local: &Local,
     ) -> Result<Self, String> {
-        let document = api.openapi.as_ref().and_then(|name| published.documents.get(name));
-        let operations = document.map(|text| Operations::read(text, &api.scopes)).transpose()?;
         let part = api.part.as_ref().and_then(|part| PARTS.iter().find(|(name, _)| name == part));
         let target = match part {
             Some((_, path)) => Target::Part(path, Arc::clone(local)),
-            None => Target::Upstreams(Upstreams::new(api).map_err(|error| error.to_string())?),
+            None => {
+                let upstreams = Upstreams::new(api, &shared.clients);
+                Target::Upstreams(upstreams.map_err(|error| error.to_string())?)
+            }
         };
         let transform = |operations: &[_]| {
             let compiled = Transform::new(operations);
@@ -106,7 +108,7 @@ impl LiveApi {
         Ok(Self {
             base: api.base(),
             operations,
-            usual: vec![api.scopes.clone()],
+            usual: [api.scopes.clone().into_boxed_slice()],
             limit: api.limits.as_ref().map(limit::of_api),
             request: transform(&api.transform.request)?,
             response: transform(&api.transform.response)?,
@@ -116,7 +118,7 @@ impl LiveApi {
             deny: api.deny.iter().filter_map(|text| network(text)).collect(),
             target,
             shared: Arc::clone(shared),
-            api: api.clone(),
+            api: Arc::clone(api),
         })
     }
 
@@ -162,7 +164,7 @@ impl LiveApi {
             Some(operations) => {
                 operations.find(&call.method, if rest.is_empty() { "/" } else { &rest })?
             }
-            None => &self.usual,
+            None => &self.usual[..],
         };
         let plan = self.check_subscription(&call, scopes)?;
         let key = call.client.as_ref().map_or("", |client| &client.key);

@@ -2,8 +2,9 @@
 //!
 //! Source: OpenAPI 3.0 and 3.1 (paths, security requirements); Swagger 2.0 has the same members.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use homeroom_http::{Kind, Problem};
 use http::header::ALLOW;
@@ -11,14 +12,26 @@ use http::{HeaderValue, Method};
 use serde_json::Value;
 
 /// The members of a path that are methods.
-const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+const METHODS: [(&str, &str); 8] = [
+    ("delete", "DELETE"),
+    ("get", "GET"),
+    ("head", "HEAD"),
+    ("options", "OPTIONS"),
+    ("patch", "PATCH"),
+    ("post", "POST"),
+    ("put", "PUT"),
+    ("trace", "TRACE"),
+];
 
 /// The scopes that an operation asks for: one of these lists, all of it.
-pub(crate) type Scopes = Vec<Vec<String>>;
+pub(crate) type Scopes = [Box<[String]>];
+
+/// The operations of a path, by method. Equal scopes are one value in a document.
+type OfPath = Box<[(&'static str, Arc<Scopes>)]>;
 
 /// An API's operations by path and method.
 #[derive(Debug)]
-pub(crate) struct Operations(matchit::Router<BTreeMap<String, Scopes>>);
+pub(crate) struct Operations(matchit::Router<OfPath>);
 
 impl Operations {
     /// Reads an OpenAPI document in JSON or YAML. Operations that state no security ask for `usual`.
@@ -36,22 +49,27 @@ impl Operations {
         let paths = document["paths"].as_object().filter(|_| is_openapi);
         let paths = paths.ok_or("it is no OpenAPI document: `openapi` or `paths` is missing")?;
         let mut router = matchit::Router::new();
+        let mut known: HashSet<Arc<Scopes>> = HashSet::new();
         for (path, item) in paths {
             if !path.starts_with('/') {
                 return Err(format!("the path {path} does not begin with a slash"));
             }
-            let methods = METHODS.iter().filter_map(|method| {
-                let operation = item.get(method)?;
+            let methods = METHODS.iter().filter_map(|(member, method)| {
+                let operation = item.get(member)?;
                 let security = operation.get("security").or_else(|| document.get("security"));
-                Some((method.to_ascii_uppercase(), scopes(security, usual)))
+                let scopes: Arc<Scopes> = scopes(security, usual).into();
+                let scopes = known.get(&scopes).cloned().unwrap_or(scopes);
+                known.insert(Arc::clone(&scopes));
+                Some((*method, scopes))
             });
-            let methods: BTreeMap<_, _> = methods.collect();
+            let methods: OfPath = methods.collect();
             let folded = if path == "/" { path } else { path.trim_end_matches('/') };
             router
                 .insert(numbered(folded), methods)
                 .map_err(|error| format!("the path {path}: {error}"))?;
         }
-        Ok(Self(router))
+        // A copy has no room to spare, which the router has wherever it grew.
+        Ok(Self(router.clone()))
     }
 
     /// Returns the scopes of an operation; [`None`] where it asks for no caller.
@@ -64,12 +82,12 @@ impl Operations {
         let methods = self.0.at(path).map_err(|_| {
             Problem::of(Kind::NotFound).detail("This API has no operation at this address.")
         })?;
-        let methods = methods.value;
-        let found = methods.get(method.as_str());
-        let found = found.or_else(|| methods.get("GET").filter(|_| *method == Method::HEAD));
-        found.ok_or_else(|| {
-            let mut names: Vec<&str> = methods.keys().map(String::as_str).collect();
-            if methods.contains_key("GET") && !methods.contains_key("HEAD") {
+        let of = |name: &str| methods.value.iter().find(|(method, _)| *method == name);
+        let found = of(method.as_str());
+        let found = found.or_else(|| of("GET").filter(|_| *method == Method::HEAD));
+        found.map(|(_, scopes)| &**scopes).ok_or_else(|| {
+            let mut names: Vec<&str> = methods.value.iter().map(|(method, _)| *method).collect();
+            if names.contains(&"GET") && !names.contains(&"HEAD") {
                 names.push("HEAD");
             }
             names.sort_unstable();
@@ -97,18 +115,18 @@ fn numbered(path: &str) -> String {
     numbered
 }
 
-fn scopes(security: Option<&Value>, usual: &[String]) -> Scopes {
+fn scopes(security: Option<&Value>, usual: &[String]) -> Vec<Box<[String]>> {
     let Some(requirements) = security.and_then(Value::as_array) else {
-        return vec![usual.to_vec()];
+        return vec![usual.into()];
     };
     if requirements.is_empty() {
-        return vec![vec![]];
+        return vec![Box::default()];
     }
     let texts = |list: &Value| -> Vec<String> {
         let items = list.as_array().into_iter().flatten();
         items.filter_map(|scope| scope.as_str().map(str::to_owned)).collect()
     };
-    let all = |requirement: &Value| -> Vec<String> {
+    let all = |requirement: &Value| -> Box<[String]> {
         let schemes = requirement.as_object().into_iter().flat_map(|schemes| schemes.values());
         schemes.flat_map(texts).collect()
     };
@@ -134,9 +152,10 @@ mod tests {
         let operations = Operations::read(DOCUMENT, &[]).unwrap();
         let found = |method, path| operations.find(&method, path);
 
-        assert_eq!(found(Method::GET, "/items").unwrap(), &[["items.read"]]);
-        assert_eq!(found(Method::HEAD, "/items/").unwrap(), &[["items.read"]]);
-        assert_eq!(found(Method::POST, "/items").unwrap(), &[["all"]]);
+        let first = |method, path| found(method, path).unwrap()[0].to_vec();
+        assert_eq!(first(Method::GET, "/items"), ["items.read"]);
+        assert_eq!(first(Method::HEAD, "/items/"), ["items.read"]);
+        assert_eq!(first(Method::POST, "/items"), ["all"]);
         assert!(found(Method::GET, "/items/7").unwrap()[0].is_empty());
         let parts = found(Method::DELETE, "/items/7/parts/x").unwrap();
         assert!(are_granted(parts, &[]), "the second requirement asks for no scope");
@@ -151,7 +170,8 @@ mod tests {
         let yaml = "openapi: 3.1.0\npaths:\n  /a:\n    get: {}\n";
         let operations = Operations::read(yaml, &["usual".to_owned()]).unwrap();
 
-        assert_eq!(operations.find(&Method::GET, "/a").unwrap(), &[["usual"]]);
+        let asked = operations.find(&Method::GET, "/a").unwrap();
+        assert_eq!(asked, &[["usual".to_owned()].into()]);
         for text in ["", "{}", "[1]", "{\"openapi\":\"3.0.0\"}", "a: [", "{\"openapi\""] {
             assert!(Operations::read(text, &[]).is_err(), "{text}");
         }
@@ -159,7 +179,7 @@ mod tests {
 
     #[test]
     fn scopes_are_granted_all_of_one_list() {
-        let asked = vec![vec!["a".to_owned(), "b".to_owned()], vec!["c".to_owned()]];
+        let asked = [["a".to_owned(), "b".to_owned()].into(), ["c".to_owned()].into()];
         let granted = |list: &[&str]| {
             are_granted(&asked, &list.iter().map(ToString::to_string).collect::<Vec<_>>())
         };

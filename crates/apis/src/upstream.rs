@@ -4,8 +4,9 @@
     reason = "a probe is sent every so often, an outage is timed"
 )]
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use homeroom_client::{Client, Error, Pool, Request, Settings, Times, Trust, Url};
@@ -17,6 +18,10 @@ use crate::definition::{Api, Balance};
 const REST: Duration = Duration::from_secs(1);
 /// The most calls at a time to one upstream.
 const CALLS_MAX: usize = 4_096;
+/// The most calls at a time by one client.
+const ALL_CALLS_MAX: usize = 1 << 20;
+/// The most clients that are kept for further APIs.
+const CLIENTS_MAX: usize = 64;
 /// The most idle connections that are kept to one upstream.
 const IDLE_MAX: usize = 512;
 /// The longest time for connecting to an upstream.
@@ -43,6 +48,48 @@ pub(crate) struct Upstream {
     /// Until when it rests, in milliseconds since the group was made.
     rests_until: AtomicU64,
     open: AtomicUsize,
+}
+
+/// The clients by which upstreams are asked, which APIs with the same time limit share: a client has its pool
+/// of connections, and one of https has read the certificates that the system trusts.
+#[derive(Debug, Default)]
+pub(crate) struct Clients(Mutex<HashMap<(Duration, bool), Client>>);
+
+impl Clients {
+    fn of(&self, time: Duration, is_secure: bool) -> Result<Client, Error> {
+        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&(time, is_secure)) {
+            return Ok(client.clone());
+        }
+        let connect = time.min(CONNECT_TIME_MAX);
+        let settings = if is_secure {
+            Settings::for_operator(time)
+        } else {
+            Settings { trust: Trust::Nobody, ..Settings::for_operator(time) }
+        };
+        let times = Times {
+            resolve: connect,
+            connect,
+            tls: connect,
+            // An answer may take as long as it has something to say.
+            total: None,
+            ..Times::all(time)
+        };
+        let pool = Pool {
+            requests_per_origin: CALLS_MAX,
+            // The front door has a limit for all calls.
+            requests: ALL_CALLS_MAX,
+            idle_per_origin: IDLE_MAX,
+            ..Pool::default()
+        };
+        let client = Client::new(Settings { times, pool, ..settings })?;
+        if clients.len() >= CLIENTS_MAX {
+            // Those that are used stay with their APIs.
+            clients.clear();
+        }
+        clients.insert((time, is_secure), client.clone());
+        Ok(client)
+    }
 }
 
 /// Counts a call as open until it is dropped.
@@ -73,30 +120,10 @@ impl Upstreams {
     /// # Errors
     ///
     /// If the trusted certificates cannot be read.
-    pub(crate) fn new(api: &Api) -> Result<Self, Error> {
+    pub(crate) fn new(api: &Api, clients: &Clients) -> Result<Self, Error> {
         let is_secure = api.upstream.iter().any(|url| url.starts_with("https:"));
         let time = api.timeout.0;
-        let connect = time.min(CONNECT_TIME_MAX);
-        let settings = if is_secure {
-            Settings::for_operator(time)
-        } else {
-            Settings { trust: Trust::Nobody, ..Settings::for_operator(time) }
-        };
-        let times = Times {
-            resolve: connect,
-            connect,
-            tls: connect,
-            // An answer may take as long as it has something to say.
-            total: None,
-            ..Times::all(time)
-        };
-        let pool = Pool {
-            requests_per_origin: CALLS_MAX,
-            requests: CALLS_MAX * api.upstream.len().max(1),
-            idle_per_origin: IDLE_MAX,
-            ..Pool::default()
-        };
-        let client = Client::new(Settings { times, pool, ..settings })?;
+        let client = clients.of(time, is_secure)?;
         let members: Vec<Arc<Upstream>> = api
             .upstream
             .iter()

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use homeroom_http::{
     Guard, Kind, PROBLEMS, PUBLIC_BODY_BYTES_MAX, Params, Problem, Refusals, Route, other_methods,
@@ -10,7 +11,7 @@ use http::header::ALLOW;
 use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
 
-use crate::labels::label;
+use crate::labels::{label, name_of};
 
 /// A table of routes that contradicts itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,13 +60,14 @@ pub enum RouteError {
 
 /// A table of routes, ready to be matched.
 pub struct Router<C> {
-    /// Routes by template, its fixed segments in lower case.
-    templates: matchit::Router<Template>,
-    routes: Vec<Route<C>>,
+    /// The number of each template, by its path with fixed segments in lower case.
+    tree: matchit::Router<usize>,
+    templates: Box<[Template]>,
+    routes: Box<[Route<C>]>,
     /// The name of each route in metrics and logs.
-    labels: Vec<&'static str>,
+    labels: Box<[&'static str]>,
     /// Forms of refusal for addresses that no route has.
-    refusals: Vec<&'static Refusals>,
+    refusals: Box<[&'static Refusals]>,
 }
 
 /// The route of a request.
@@ -81,11 +83,11 @@ pub struct Found<'r, C> {
 
 /// The routes of one template.
 struct Template {
-    /// The names of its placeholders, in order.
-    names: Vec<Cow<'static, str>>,
+    /// The names of its placeholders, in order. Templates of one router share equal lists.
+    names: Arc<[Cow<'static, str>]>,
     /// Whether its last placeholder matches the rest of the path.
     has_rest: bool,
-    routes: Vec<usize>,
+    routes: Box<[usize]>,
 }
 
 impl<C> Router<C> {
@@ -120,22 +122,32 @@ impl<C> Router<C> {
                 refusals.push(form);
             }
         }
-        let mut templates = matchit::Router::new();
+        let mut tree = matchit::Router::new();
+        let mut templates: Vec<Template> = Vec::with_capacity(order.len());
         for template in order {
-            let routes = by_template.remove(&**template).unwrap_or_default();
+            let routes = by_template.remove(&**template).unwrap_or_default().into_boxed_slice();
             let names = placeholders(template);
-            let has_rest = template.contains("{*");
+            let shared = templates.iter().rev().find(|before| before.names[..] == names[..]);
+            let names = shared.map_or_else(|| names.into(), |before| Arc::clone(&before.names));
             let conflict = |error: matchit::InsertError| RouteError::Conflict {
                 template: template.to_string(),
                 reason: error.to_string(),
             };
-            let routes = Template { names, has_rest, routes };
-            templates.insert(lower_case(template), routes).map_err(conflict)?;
+            let number = templates.len();
+            tree.insert(lower_case(template), number).map_err(conflict)?;
+            templates.push(Template { names, has_rest: template.contains("{*"), routes });
         }
         // The longest prefix is the most particular one.
         refusals.sort_unstable_by_key(|form| std::cmp::Reverse(form.prefix.len()));
         let labels = routes.iter().map(|route| label(&route.template)).collect();
-        Ok(Self { templates, routes, labels, refusals })
+        Ok(Self {
+            // A copy has no room to spare, which the tree has wherever it grew.
+            tree: tree.clone(),
+            templates: templates.into_boxed_slice(),
+            routes: routes.into_boxed_slice(),
+            labels,
+            refusals: refusals.into_boxed_slice(),
+        })
     }
 
     /// All routes.
@@ -155,23 +167,24 @@ impl<C> Router<C> {
     /// percent-encoding that is not UTF-8.
     pub fn find(&self, method: &Method, path: &str) -> Result<Found<'_, C>, Problem> {
         let lower = folded(path);
-        let found = self.templates.at(&lower).map_err(|_| Problem::of(Kind::NotFound))?;
+        let found = self.tree.at(&lower).map_err(|_| Problem::of(Kind::NotFound))?;
+        let template = self.template(*found.value);
         let wanted = if *method == Method::HEAD { &Method::GET } else { method };
         let route_of = |method: &Method| {
             let has = |at: &&usize| self.routes[**at].methods.contains(method);
-            found.value.routes.iter().find(has).copied()
+            template.routes.iter().find(has).copied()
         };
         let Some(at) = route_of(wanted).or_else(|| route_of(&other_methods())) else {
-            return Err(self.not_allowed(method, &found.value.routes));
+            return Err(self.not_allowed(method, &template.routes));
         };
-        let mut params = Vec::with_capacity(found.value.names.len());
-        let last = found.value.names.len().saturating_sub(1);
+        let mut params = Vec::with_capacity(template.names.len());
+        let last = template.names.len().saturating_sub(1);
         for (number, (name, (_, value))) in
-            found.value.names.iter().zip(found.params.iter()).enumerate()
+            template.names.iter().zip(found.params.iter()).enumerate()
         {
             // The value is a part of `lower`, whose bytes are where they are in the path.
             let begin = value.as_ptr().addr() - lower.as_ptr().addr();
-            let value = if found.value.has_rest && number == last {
+            let value = if template.has_rest && number == last {
                 path[begin..].to_owned()
             } else {
                 let sent = &path[begin..begin + value.len()];
@@ -187,16 +200,20 @@ impl<C> Router<C> {
 
     /// Returns the routes of a path, whatever their methods.
     pub fn routes_of(&self, path: &str) -> impl Iterator<Item = &Route<C>> {
-        let found = self.templates.at(&folded(path)).ok().map(|found| found.value.routes.clone());
-        found.unwrap_or_default().into_iter().map(|at| &self.routes[at])
+        let found = self.tree.at(&folded(path)).ok().map(|found| self.template(*found.value));
+        found.into_iter().flat_map(|template| &template.routes).map(|at| &self.routes[*at])
+    }
+
+    fn template(&self, number: usize) -> &Template {
+        &self.templates[number]
     }
 
     /// Returns the form in which a request is refused that no route answers: that of the path's
     /// other methods, or of the part to which its prefix belongs.
     pub fn refusals(&self, path: &str) -> &'static Refusals {
         let lower = folded(path);
-        if let Ok(found) = self.templates.at(&lower)
-            && let Some(at) = found.value.routes.first()
+        if let Ok(found) = self.tree.at(&lower)
+            && let Some(at) = self.template(*found.value).routes.first()
         {
             return self.routes[*at].refusals;
         }
@@ -254,7 +271,7 @@ fn placeholders(template: &Cow<'static, str>) -> Vec<Cow<'static, str>> {
     }
     match template {
         Cow::Borrowed(template) => names(template).map(Cow::Borrowed).collect(),
-        Cow::Owned(template) => names(template).map(|name| name.to_owned().into()).collect(),
+        Cow::Owned(template) => names(template).map(name_of).collect(),
     }
 }
 
