@@ -2,15 +2,18 @@
 //! routes of the player.
 
 mod about;
+mod absent;
 mod answer;
 mod courses;
 mod files;
 mod imports;
 mod learners;
 mod origins;
+mod post_back;
 mod registrations;
 mod request;
 mod settings;
+mod subscriptions;
 mod tags;
 
 use homeroom_access::ApiClient;
@@ -94,6 +97,15 @@ fn of_api(api: &Api) -> Vec<Route<ApiClient>> {
     let mut all = routes! { api,
         GET "/about" about::about;
         GET "/ping" about::ping;
+        GET "/appManagement/configuration" settings::get_of_application;
+        POST "/appManagement/configuration" settings::post_of_application;
+        DELETE "/appManagement/configuration/{setting}" settings::delete_of_application;
+        GET "/appManagement/signingSecret" post_back::secret;
+        GET "/appManagement/subscriptions" subscriptions::list;
+        POST "/appManagement/subscriptions" subscriptions::create;
+        GET "/appManagement/subscriptions/{subscription}" subscriptions::get;
+        PUT "/appManagement/subscriptions/{subscription}" subscriptions::put;
+        DELETE "/appManagement/subscriptions/{subscription}" subscriptions::delete;
         GET "/courses" courses::list;
         PUT "/courses/tags" tags::put_of_courses;
         GET "/courses/{course}" courses::get;
@@ -109,6 +121,8 @@ fn of_api(api: &Api) -> Vec<Route<ApiClient>> {
         GET "/courses/{course}/versions/{version}/zip" files::zip_of_version;
         GET "/courses/{course}/asset" files::asset;
         GET "/courses/{course}/versions/{version}/asset" files::asset_of_version;
+        POST "/courses/{course}/asset" files::fetch;
+        POST "/courses/{course}/versions/{version}/asset" files::fetch_of_version;
         DELETE "/courses/{course}/asset" files::delete;
         DELETE "/courses/{course}/versions/{version}/asset" files::delete_of_version;
         GET "/courses/{course}/asset/list" files::list;
@@ -127,6 +141,7 @@ fn of_api(api: &Api) -> Vec<Route<ApiClient>> {
         GET "/registrations" registrations::list;
         POST "/registrations" registrations::create;
         PUT "/registrations/tags" tags::put_of_registrations;
+        POST "/registrations/postBackTest" post_back::test;
         POST "/registrations/withLaunchLink" registrations::create_with_launch_link;
         GET "/registrations/{registration}" registrations::get;
         DELETE "/registrations/{registration}" registrations::delete;
@@ -139,6 +154,9 @@ fn of_api(api: &Api) -> Vec<Route<ApiClient>> {
         GET "/registrations/{registration}/instances/{instance}" registrations::get_instance;
         DELETE "/registrations/{registration}/instances/{instance}" registrations::delete_instance;
         GET "/registrations/{registration}/instances/{instance}/launchHistory" registrations::history_of_instance;
+        GET "/registrations/{registration}/instances/{instance}/configuration" settings::get_of_instance;
+        POST "/registrations/{registration}/instances/{instance}/configuration" settings::post_of_instance;
+        DELETE "/registrations/{registration}/instances/{instance}/configuration/{setting}" settings::delete_of_instance;
         GET "/registrations/{registration}/tags" tags::get_of_registration;
         PUT "/registrations/{registration}/tags" tags::put_of_registration;
         DELETE "/registrations/{registration}/tags" tags::delete_of_registration;
@@ -148,6 +166,7 @@ fn of_api(api: &Api) -> Vec<Route<ApiClient>> {
         GET "/registrations/{registration}/launches/{launch}/trace" registrations::trace;
         POST "/learner/{learner}/updateInfo" learners::update;
         POST "/learner/{learner}/delete-information" learners::erase;
+        PUT "/learner/tags" tags::put_of_learners;
         GET "/learner/{learner}/tags" tags::get_of_learner;
         PUT "/learner/{learner}/tags" tags::put_of_learner;
         DELETE "/learner/{learner}/tags" tags::delete_of_learner;
@@ -170,6 +189,22 @@ fn of_api(api: &Api) -> Vec<Route<ApiClient>> {
     let bytes = usize::try_from(api.courses.limits.packed_bytes).unwrap_or(usize::MAX);
     let limits = BodyLimits::of_bytes(bytes).within(std::time::Duration::from_hours(6));
     all.extend([upload, asset, of_version].map(|route| route.with_body(limits)));
+    all.extend(of_absent(api));
+    all
+}
+
+/// Returns the routes of what is not offered.
+fn of_absent(api: &Api) -> Vec<Route<ApiClient>> {
+    let mut all = vec![];
+    for (methods, path, about) in absent::ABSENT {
+        for name in methods.split(' ') {
+            let Ok(method) = name.parse::<Method>() else { continue };
+            let template = format!("/learning/api/v2{path}");
+            let handler = handler(api, |api, call| absent::answer(*about, api, call));
+            let route = Route::new(method, template, GUARDED, handler);
+            all.push(route.refused_as(&REFUSALS));
+        }
+    }
     all
 }
 

@@ -19,8 +19,8 @@ use crate::registration::NewRegistration;
 use crate::report::moment;
 use crate::row::Columns;
 use crate::sample::{SAMPLE_ID, sample_package};
+use crate::settings::Settings;
 use crate::sql;
-use crate::version::Settings;
 
 /// The id of the sample's learner and registration.
 const SAMPLE_LEARNER: &str = "sample";
@@ -35,6 +35,7 @@ fn import_of(course: &str, name: &str, blob: &Blob) -> Import {
         url: None,
         link: None,
         title: None,
+        postback: None,
     }
 }
 
@@ -107,7 +108,6 @@ impl Courses {
             learner,
             settings: Settings::new(),
             tags: vec![],
-            postback: String::new(),
         };
         self.register(new, now).await?;
         let found = self.registration(SAMPLE_LEARNER, None).await?;
@@ -153,7 +153,7 @@ impl Courses {
     }
 
     async fn list_all(&self, limit: u32) -> Result<Value, Error> {
-        let arguments = vec![
+        let mut arguments = vec![
             i64::MIN.into(),
             "".into(),
             i64::MIN.into(),
@@ -164,6 +164,8 @@ impl Courses {
             "".into(),
             i64::from(limit).into(),
         ];
+        // No tags are asked for.
+        arguments.extend(["", "", "", "", "", "", ""].map(Into::into));
         let rows = self.list(sql::COURSES, arguments).await?;
         let mut shown = vec![];
         for row in &rows {

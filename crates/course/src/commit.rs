@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::Arc;
 
 use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
 use serde::Deserialize;
@@ -15,8 +16,10 @@ use crate::run_time::{
     ActivityState, Applied, Completion, Elements, LaunchState, Progress, Refusal, apply, finish,
     whole,
 };
+use crate::settings::Settings;
 use crate::sql;
 use crate::version::Version;
+use crate::watch::{Watch, changes};
 
 /// Most bytes of a commit.
 pub(crate) const COMMIT_BYTES_MAX: usize = 1 << 20;
@@ -236,14 +239,20 @@ impl Courses {
             let arguments = vec![registration.as_str().into(), instance.into()];
             ask.push(Ask::Part(Sql::new(sql::ACTIVITIES, arguments)));
         }
+        let watch = Arc::new(self.watch(&version, now).await?);
         let decide = move |found: Vec<Answer>| {
-            let save = Save { registration: &registration, instance, launch: &launch_id, now };
+            let (registration, watch) = (&registration, &watch);
+            let save = Save { registration, instance, launch: &launch_id, now, watch };
             match save.decide(&version, checked.clone(), found) {
                 Ok((writes, done)) => Decision::Write(writes, done),
                 Err(error) => Decision::Refuse(error),
             }
         };
-        self.run(Plan { ask, decide }).await
+        let (done, is_noticed) = self.run(Plan { ask, decide }).await?;
+        if is_noticed {
+            self.noticed.notify_one();
+        }
+        Ok(done)
     }
 }
 
@@ -253,32 +262,38 @@ struct Save<'a> {
     instance: i64,
     launch: &'a str,
     now: i64,
+    watch: &'a Watch,
 }
 
 impl Save<'_> {
+    /// Decides on a commit. The second part of the result is whether somebody is to be told.
     fn decide(
         &self,
         version: &Version,
         commit: Checked,
         found: Vec<Answer>,
-    ) -> Result<(Vec<Write>, Acknowledged), Error> {
+    ) -> Result<(Vec<Write>, (Acknowledged, bool)), Error> {
         let mut found = found.into_iter();
         let rows = rows_of(found.next());
         let row = rows.first().ok_or_else(|| Error::no_registration(self.registration))?;
         let mut row = Columns::of(row, "a registration");
         let mut progress: Progress = row.json()?;
         let (first_access, completed) = (row.some_number()?, row.some_number()?);
+        let own: Settings = row.json()?;
+        let is_watched = self.watch.is_on(&own);
         let known = progress.launches.get(self.launch);
         if let Some(known) = known.filter(|known| known.sequence >= commit.sequence) {
             let (sequence, saved) = (known.sequence, known.last);
-            return Ok((vec![], Acknowledged { sequence, saved, warnings: vec![] }));
+            return Ok((vec![], (Acknowledged { sequence, saved, warnings: vec![] }, false)));
         }
         let first = known.map_or(self.now, |known| known.first);
+        let was_open = known.is_some_and(|known| !known.is_ended);
         let launched = LaunchState {
             sequence: commit.sequence,
             first,
             last: self.now,
             is_ended: commit.is_final,
+            is_timed_out: false,
         };
         progress.launches.insert(self.launch.to_owned(), launched);
         progress.trim();
@@ -296,11 +311,18 @@ impl Save<'_> {
             return Err(Error::TooLarge(message));
         }
         let mut states: BTreeMap<String, ActivityState> = BTreeMap::new();
+        let mut before: BTreeMap<String, ActivityState> = BTreeMap::new();
         let mut touched = vec![];
         for (id, applied) in commit.parts {
             let rows = rows_of(found.next());
             let state = match states.entry(id.clone()) {
-                Entry::Vacant(unread) => unread.insert(state_of(rows.first())?),
+                Entry::Vacant(unread) => {
+                    let found = state_of(rows.first())?;
+                    if is_watched && !rows.is_empty() {
+                        before.insert(id.clone(), found.clone());
+                    }
+                    unread.insert(found)
+                }
                 Entry::Occupied(read) => read.into_mut(),
             };
             apply(state, applied, self.launch, self.now);
@@ -313,13 +335,19 @@ impl Save<'_> {
         }
         for row in rows_of(found.next()) {
             let mut row = Columns::of(&row, "an activity");
-            if let Entry::Vacant(unread) = states.entry(row.text()?) {
-                unread.insert(row.json()?);
+            let id = row.text()?;
+            if let Entry::Vacant(unread) = states.entry(id.clone()) {
+                let state = unread.insert(row.json()?);
+                if is_watched {
+                    before.insert(id, state.clone());
+                }
             }
         }
-        let is_done =
-            || whole(version.standard, &version.tree, &states).completion == Completion::Completed;
-        let is_completed = completed.is_none() && !touched.is_empty() && is_done();
+        let of = |states| whole(version.standard, &version.tree, states);
+        let is_asked = (completed.is_none() || is_watched) && !touched.is_empty();
+        let after = is_asked.then(|| of(&states));
+        let is_completed = completed.is_none()
+            && after.is_some_and(|after| after.completion == Completion::Completed);
         let completed = if is_completed { Some(self.now) } else { completed };
         let text = |value: Result<String, serde_json::Error>| {
             value.map_err(|_| Error::damaged("a registration"))
@@ -348,9 +376,29 @@ impl Save<'_> {
             ];
             writes.push(write(sql::TRACE_ADD, arguments));
         }
+        match (was_open, commit.is_final) {
+            (false, false) => {
+                let mut arguments = vec![self.launch.into()];
+                arguments.extend(key());
+                writes.push(write(sql::SESSION_BEGUN, arguments));
+            }
+            (true, true) => writes.push(write(sql::SESSION_ENDED, vec![self.launch.into()])),
+            _ => {}
+        }
+        let mut told = vec![];
+        if is_watched {
+            let changed = after.map_or(0, |after| changes(of(&before), after));
+            told = self.watch.notices(
+                &own,
+                (self.registration, self.instance),
+                changed,
+                commit.is_final,
+            );
+            writes.extend(told.iter().map(|notice| notice.write(self.now)));
+        }
         let (sequence, warnings) = (commit.sequence, commit.warnings);
         let done = Acknowledged { sequence, saved: self.now, warnings };
-        Ok((writes, done))
+        Ok((writes, (done, !told.is_empty())))
     }
 }
 

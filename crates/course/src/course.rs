@@ -8,8 +8,9 @@ use crate::error::Error;
 use crate::package::{Activity, Finding, Standard};
 use crate::removal::removal;
 use crate::row::{Columns, Row, rows_of, write};
+use crate::settings::Settings;
 use crate::sql;
-use crate::version::{About, Settings, Version};
+use crate::version::{About, Version};
 
 /// A course.
 #[derive(Debug, Clone, PartialEq)]

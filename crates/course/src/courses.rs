@@ -1,18 +1,23 @@
 //! The courses of a store, as all its users share them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use homeroom_blobs::Blobs;
+use homeroom_client::Client;
 use homeroom_jobs::Jobs;
 use homeroom_store::{Answer, Ask, Decide, Decision, Plan, Sql, Store, Value, Write};
+use tokio::sync::Notify;
 
 use crate::error::Error;
 use crate::launch_record::Launch;
+use crate::options::Options;
 use crate::package::PackageLimits;
 use crate::row::{Row, rows_of};
+use crate::settings::Settings;
 use crate::sql;
+use crate::subscription::Subscription;
 use crate::version::Version;
 
 /// How long a version is kept in memory without being read again, in microseconds.
@@ -25,6 +30,9 @@ const LAUNCHES_MAX: usize = 100_000;
 /// Versions by course and number, each with the moment at which it was read.
 type Versions = HashMap<(String, i64), (Arc<Version>, i64)>;
 
+/// Something with the moment at which it was read.
+type Read<T> = Mutex<Option<(Arc<T>, i64)>>;
+
 /// The courses of a store; clones share them.
 #[derive(Debug, Clone)]
 pub struct Courses {
@@ -32,6 +40,15 @@ pub struct Courses {
     pub(crate) blobs: Blobs,
     pub(crate) jobs: Jobs,
     pub(crate) limits: PackageLimits,
+    pub(crate) options: Options,
+    /// The settings of the levels above the courses.
+    pub(crate) levels: Arc<Read<BTreeMap<String, Settings>>>,
+    /// Who wants to be told of changes.
+    pub(crate) subscriptions: Arc<Read<Vec<Subscription>>>,
+    /// Told when there are notices to be sent.
+    pub(crate) noticed: Arc<Notify>,
+    /// What requests that leave are sent with, once there was one.
+    pub(crate) client: Arc<OnceLock<Client>>,
     versions: Arc<Mutex<Versions>>,
     launches: Arc<Mutex<HashMap<String, Arc<Launch>>>>,
 }
@@ -44,6 +61,11 @@ impl Courses {
             blobs,
             jobs,
             limits: PackageLimits::default(),
+            options: Options::default(),
+            levels: Arc::default(),
+            subscriptions: Arc::default(),
+            noticed: Arc::default(),
+            client: Arc::default(),
             versions: Arc::default(),
             launches: Arc::default(),
         }
@@ -53,6 +75,12 @@ impl Courses {
     #[must_use]
     pub fn with_limits(self, limits: PackageLimits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// Returns the same courses with other options.
+    #[must_use]
+    pub fn with_options(self, options: Options) -> Self {
+        Self { options, ..self }
     }
 
     pub(crate) async fn rows(

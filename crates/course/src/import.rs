@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use homeroom_blobs::Blob;
-use homeroom_client::{Client, Request, Settings, Url};
-use homeroom_jobs::{Failed, Job, JobId, Kind, NewJob, Running, State};
+use homeroom_blobs::{Blob, Written};
+use homeroom_client::{Error as Lost, Request, Url};
+use homeroom_jobs::{Failed, Job, JobId, NewJob, Running, State};
 use homeroom_store::ChangedAt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::clock;
 use crate::course::{CourseFile, NewVersion, blob_id};
 use crate::courses::Courses;
 use crate::error::Error;
+use crate::notice::{COURSE_IMPORT, NewNotice, POST_BACK, bit, receiver};
 use crate::package::{Finding, Level, Package, Unpacking, read, web_link};
 use crate::version::About;
 
@@ -50,6 +50,9 @@ pub(crate) struct Import {
     pub(crate) link: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<String>,
+    /// Where its end is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) postback: Option<String>,
 }
 
 /// Why an import has failed.
@@ -70,31 +73,61 @@ impl From<Error> for Why {
     }
 }
 
-/// Returns the kinds of jobs that this part does.
-pub fn kinds(courses: &Courses) -> Vec<Kind> {
-    let courses = courses.clone();
-    let import = move |job: Running| {
-        let courses = courses.clone();
-        async move {
-            let import: Import = serde_json::from_value(job.input.clone())
-                .map_err(|error| Failed::ForGood(format!("the job cannot be read: {error}")))?;
-            let now = clock::now();
-            match courses.import(&import, now).await {
-                Ok(done) => Ok(done),
-                Err(Why::Package(message)) => {
-                    courses.drop_package(&import, now).await;
-                    Err(Failed::ForGood(message))
-                }
-                Err(Why::Here(error)) => Err(Failed::Again(error.to_string())),
+impl Courses {
+    /// Does an import job.
+    pub(crate) async fn import_job_run(&self, job: &Running, now: i64) -> Result<Value, Failed> {
+        let import: Import = serde_json::from_value(job.input.clone())
+            .map_err(|error| Failed::ForGood(format!("the job cannot be read: {error}")))?;
+        let id = job.id.to_string();
+        match self.import(&import, now).await {
+            Ok(done) => {
+                let told = self.tell_end(&import, &id, "Success", now).await;
+                told.map_err(|error| Failed::Again(error.to_string()))?;
+                Ok(done)
+            }
+            Err(Why::Package(message)) => {
+                self.drop_package(&import, now).await;
+                let told = self.tell_end(&import, &id, "Failed", now).await;
+                told.map_err(|error| Failed::Again(error.to_string()))?;
+                Err(Failed::ForGood(message))
+            }
+            Err(Why::Here(error)) => Err(Failed::Again(error.to_string())),
+        }
+    }
+
+    /// Notes that those who want to know are told how an import has ended.
+    async fn tell_end(
+        &self,
+        import: &Import,
+        job: &str,
+        how: &'static str,
+        now: i64,
+    ) -> Result<(), Error> {
+        let mut notices = vec![];
+        let mut add = |target: &str, url: &str| {
+            notices.push(NewNotice {
+                target: target.to_owned(),
+                topic: COURSE_IMPORT,
+                subject: (job.to_owned(), 0),
+                changes: bit(how),
+                receiver: receiver(url),
+            });
+        };
+        if let Some(url) = &import.postback {
+            add(POST_BACK, url);
+        }
+        for one in self.subscriptions(now).await?.iter() {
+            if one.wants(COURSE_IMPORT, &[how]) {
+                add(&one.id, &one.definition.url);
             }
         }
-    };
-    let mut kind = Kind::new(IMPORT, import);
-    kind.running_max = 2;
-    vec![kind]
-}
+        if !notices.is_empty() {
+            self.write(notices.iter().map(|notice| notice.write(now)).collect()).await?;
+            self.noticed.notify_one();
+        }
+        Ok(())
+    }
 
-impl Courses {
     /// Queues an import.
     pub(crate) async fn enqueue_import(
         &self,
@@ -218,7 +251,7 @@ impl Courses {
         &self,
         mut unpacking: Unpacking,
         now: i64,
-    ) -> Result<(homeroom_blobs::Written, Vec<CourseFile>), Why> {
+    ) -> Result<(Written, Vec<CourseFile>), Why> {
         let mut writing = self.blobs.begin(CONTENT).await.map_err(Error::from)?;
         let blob = writing.id().to_string();
         let runtime = tokio::runtime::Handle::current();
@@ -260,25 +293,40 @@ impl Courses {
         Ok((written, files))
     }
 
-    /// Fetches a package. Addresses of this network are refused.
+    /// Fetches a package.
     async fn fetch(&self, url: &str, now: i64) -> Result<Blob, Why> {
-        let refused = |error: &dyn std::fmt::Display| {
-            Why::Package(format!("the URL cannot be fetched: {error}"))
+        let written = self.fetched(url, PACKAGE, now).await?;
+        Ok(self.blobs.keep(written, ChangedAt(now)).await.map_err(Error::from)?)
+    }
+
+    /// Fetches a file. Addresses of this network are refused, unless the operator permits them.
+    pub(crate) async fn fetched(&self, url: &str, kind: &str, now: i64) -> Result<Written, Error> {
+        let refused = |why: &dyn std::fmt::Display| {
+            Error::Invalid(format!("the URL cannot be fetched: {why}"))
         };
         let address = Url::parse(url).map_err(|error| refused(&error))?;
-        let client = Client::new(Settings::default()).map_err(|error| refused(&error))?;
-        let answer = client.send(Request::get(address)).await.map_err(|error| refused(&error))?;
+        let client = self.fetching().map_err(|error| refused(&error))?;
+        let answer = client.send(Request::get(address)).await.map_err(|lost| match &lost {
+            Lost::Refused { range, .. } => refused(&format!(
+                "its host is {range}; the operator may permit such with courses.private_addresses"
+            )),
+            other => refused(other),
+        })?;
         if answer.status() != 200 {
             return Err(refused(&format!("its server answered {}", answer.status())));
         }
-        let writing = self.blobs.begin(PACKAGE).await.map_err(Error::from)?;
+        let writing = self.blobs.begin(kind).await?;
         let mut writing = writing.at_most(self.limits.packed_bytes);
         let mut body = answer.into_body();
         while let Some(bytes) = body.part().await.map_err(|error| refused(&error))? {
-            writing.write(&bytes).await.map_err(|error| refused(&error))?;
+            writing.write(&bytes).await.map_err(|error| match error {
+                homeroom_blobs::BlobError::TooLarge { bytes_max } => {
+                    refused(&format!("the file has more than {bytes_max} bytes"))
+                }
+                other => Error::Blob(other),
+            })?;
         }
-        let written = writing.finish(ChangedAt(now)).await.map_err(Error::from)?;
-        Ok(self.blobs.keep(written, ChangedAt(now)).await.map_err(Error::from)?)
+        Ok(writing.finish(ChangedAt(now)).await?)
     }
 }
 

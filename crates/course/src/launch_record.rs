@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::row::{Columns, Row};
 
 /// Microseconds after its end for which a launch still takes commits and serves content: a day.
-const GRACE: i64 = 86_400 * 1_000_000;
+pub(crate) const GRACE: i64 = 86_400 * 1_000_000;
 
 /// How a launch was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]

@@ -14,12 +14,19 @@ mod commit;
 mod content;
 mod course;
 mod courses;
+mod delivery;
 mod error;
 mod import;
+mod kinds;
 mod launch;
 mod launch_record;
 mod learner;
+mod level;
+mod message;
 mod multipart;
+mod notice;
+mod options;
+mod outbound;
 mod package;
 mod pages;
 mod play;
@@ -30,16 +37,24 @@ mod row;
 mod run_time;
 mod sample;
 mod sequencing;
+mod sessions;
+mod settings;
+mod signature;
 mod sql;
+mod subscription;
+mod sweep;
 mod version;
+mod watch;
 
 pub use api::{Origins, routes};
 pub use command::CoursesRequest;
 pub use courses::Courses;
 pub use error::Error;
-pub use import::kinds;
+pub use kinds::kinds;
+pub use options::Options;
 pub use package::{
     Activity, ActivityType, Finding, Level, Package, PackageLimits, Standard, Taking, Unpacking,
     read as read_package,
 };
 pub use sample::{SAMPLE_ID, packed, sample_package};
+pub use sweep::Swept;

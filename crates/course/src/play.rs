@@ -17,6 +17,7 @@ use crate::learner::Learner;
 use crate::pages::{Page, asset, page};
 use crate::registration::Registration;
 use crate::run_time::{ActivityState, Begin, Elements, begin, learner_name, unavailable};
+use crate::settings::{COMMIT_FREQUENCY, Levels, in_force};
 use crate::version::Version;
 
 /// Seconds between two commits, where nothing is said.
@@ -185,7 +186,13 @@ pub(crate) async fn boot(play: Play, call: Call) -> Result<Response, Problem> {
             Some(Attempt { registration, states, learner })
         }
     };
-    let shown = booted(&play.origins, &call, &secret, &launch, &version, attempt.as_ref());
+    let mut levels = vec![];
+    if let Some(attempt) = &attempt {
+        levels.push(("registration", attempt.registration.settings.clone()));
+    }
+    levels.extend(play.courses.levels_of(&version, now).await?);
+    let shown =
+        booted(&play.origins, &call, (&secret, &launch), &version, attempt.as_ref(), &levels);
     Ok(no_store(homeroom_http::json_response(StatusCode::OK, shown.to_string())))
 }
 
@@ -199,10 +206,10 @@ struct Attempt {
 fn booted(
     origins: &Origins,
     call: &Call,
-    secret: &str,
-    launch: &Launch,
+    (secret, launch): (&str, &Launch),
     version: &Arc<Version>,
     attempt: Option<&Attempt>,
+    levels: &Levels,
 ) -> Value {
     let learner = attempt.and_then(|attempt| attempt.learner.clone()).unwrap_or_else(|| Learner {
         id: attempt.map_or("preview".into(), |attempt| attempt.registration.learner.clone()),
@@ -233,8 +240,8 @@ fn booted(
     let start = start.or_else(|| suspended.clone().filter(|id| is_there(&id)));
     let start = start.or_else(|| version.first().map(|first| first.id.clone()));
     let (main, content) = (origins.main(call), origins.content(call));
-    let seconds = setting(attempt, version, "PlayerCommCommitFrequency");
-    let seconds = seconds.and_then(|text| text.parse::<u32>().ok()).map(|ms| (ms / 1_000).max(1));
+    let millis = in_force(levels, COMMIT_FREQUENCY).parse::<u32>().ok();
+    let seconds = millis.map(|millis| (millis / 1_000).max(1));
     let exit_url = launch.options.exit_url.as_str();
     json!({
         "launch": launch.id,
@@ -273,9 +280,4 @@ fn booted(
         "globalObjectives": progress.global_objectives,
         "sharedData": progress.shared_data,
     })
-}
-
-fn setting<'a>(attempt: Option<&'a Attempt>, version: &'a Version, name: &str) -> Option<&'a str> {
-    let own = attempt.and_then(|attempt| attempt.registration.settings.get(name));
-    own.or_else(|| version.settings.get(name)).map(String::as_str)
 }

@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::learner::Learner;
 use crate::row::{Columns, Row, rows_of, write};
 use crate::run_time::{ActivityState, Progress};
+use crate::settings::Settings;
 use crate::sql;
-use crate::version::Settings;
 
 /// An instance of a registration: one attempt at the whole course.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,8 +28,6 @@ pub(crate) struct Registration {
     pub(crate) progress: Progress,
     pub(crate) settings: Settings,
     pub(crate) tags: Vec<String>,
-    /// How results are posted back, as JSON; empty if they are not.
-    pub(crate) postback: String,
 }
 
 impl Registration {
@@ -49,7 +47,6 @@ impl Registration {
             progress: row.json()?,
             settings: row.json()?,
             tags: row.json()?,
-            postback: row.text()?,
         })
     }
 }
@@ -63,7 +60,6 @@ pub(crate) struct NewRegistration {
     pub(crate) learner: Learner,
     pub(crate) settings: Settings,
     pub(crate) tags: Vec<String>,
-    pub(crate) postback: String,
 }
 
 impl NewRegistration {
@@ -79,7 +75,6 @@ impl NewRegistration {
             now.into(),
             settings.into(),
             tags.into(),
-            self.postback.as_str().into(),
         ];
         write(sql::REGISTRATION_ADD, arguments)
     }
@@ -166,7 +161,6 @@ impl Courses {
             learner: Learner { id: known.learner, ..Learner::default() },
             settings: known.settings,
             tags: known.tags,
-            postback: known.postback,
         };
         let ask = Sql::new(sql::REGISTRATION, vec![id.into()]);
         self.change(ask, move |row| {

@@ -8,7 +8,7 @@ mod elements;
 mod outcome;
 mod state;
 
-pub(crate) use apply::{Applied, apply, finish};
+pub(crate) use apply::{Applied, apply, finish, time_out};
 pub(crate) use begin::{Begin, begin, learner_name};
 pub(crate) use duration::{iso, scorm12};
 pub(crate) use elements::{Elements, Refusal};

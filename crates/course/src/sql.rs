@@ -1,18 +1,62 @@
 //! The SQL of this crate, in the dialect that both databases understand.
 
+/// Whether a row has any of eight tags, each as JSON; the first is empty where none is asked for, and the
+/// others where there are fewer.
+macro_rules! any_tag {
+    ($first:literal $(, $other:literal)*) => {
+        concat!(
+            "(", $first, " = '' OR replace(tags, ", $first, ", '') <> tags",
+            $(" OR replace(tags, ", $other, ", '') <> tags",)* ")"
+        )
+    };
+}
+
+/// The columns of an instance of a registration.
+macro_rules! instances {
+    ($($rest:expr),*) => {
+        concat!(
+            "SELECT id, instance, course, version, learner, created, updated, first_access, \
+             last_access, completed, progress, settings, tags FROM course_registration ",
+            $($rest),*
+        )
+    };
+}
+
+/// The newest instances of registrations after a moment and an id; of those that also fulfil a condition.
+macro_rules! registrations {
+    ($condition:literal, $($tag:literal),*) => {
+        instances!(
+            "r WHERE (created, id, instance) > (?1, ?2, ?3) \
+             AND updated >= ?4 AND updated <= ?5 AND created >= ?6 AND created <= ?7 \
+             AND (?8 = '' OR lower(id) LIKE ?8 ESCAPE '!') AND ",
+            any_tag!("?9", $($tag),*),
+            $condition,
+            " AND NOT EXISTS (SELECT 1 FROM course_registration n \
+             WHERE n.id = r.id AND n.instance > r.instance) \
+             ORDER BY created, id, instance LIMIT ?10"
+        )
+    };
+}
+
 pub(crate) const COURSE: &str =
     "SELECT id, title, newest, created, updated, tags, settings FROM course WHERE id = ?1";
 
-/// Courses after a moment and an id; `?5` is a pattern of titles or ids, `?6` one of tags.
-pub(crate) const COURSES: &str = "SELECT id, title, newest, created, updated, tags, settings \
+/// Courses after a moment and an id; `?7` is a pattern of titles or ids, those from `?8` on are tags.
+pub(crate) const COURSES: &str = concat!(
+    "SELECT id, title, newest, created, updated, tags, settings \
      FROM course WHERE (created, id) > (?1, ?2) AND updated >= ?3 AND updated <= ?4 \
      AND created >= ?5 AND created <= ?6 \
-     AND (?7 = '' OR lower(title) LIKE ?7 OR lower(id) LIKE ?7) AND (?8 = '' OR tags LIKE ?8) \
-     ORDER BY created, id LIMIT ?9";
+     AND (?7 = '' OR lower(title) LIKE ?7 ESCAPE '!' OR lower(id) LIKE ?7 ESCAPE '!') AND ",
+    any_tag!("?8", "?10", "?11", "?12", "?13", "?14", "?15", "?16"),
+    " ORDER BY created, id LIMIT ?9"
+);
 
-pub(crate) const COURSES_COUNT: &str = "SELECT count(*) FROM course \
+pub(crate) const COURSES_COUNT: &str = concat!(
+    "SELECT count(*) FROM course \
      WHERE updated >= ?1 AND updated <= ?2 AND created >= ?3 AND created <= ?4 \
-     AND (?5 = '' OR lower(title) LIKE ?5 OR lower(id) LIKE ?5) AND (?6 = '' OR tags LIKE ?6)";
+     AND (?5 = '' OR lower(title) LIKE ?5 ESCAPE '!' OR lower(id) LIKE ?5 ESCAPE '!') AND ",
+    any_tag!("?6", "?7", "?8", "?9", "?10", "?11", "?12", "?13")
+);
 
 pub(crate) const COURSE_ADD: &str = "INSERT INTO course \
      (id, title, newest, created, updated, tags, settings) VALUES (?1, ?2, ?3, ?4, ?4, ?5, '{}')";
@@ -36,11 +80,14 @@ pub(crate) const COURSE_SETTINGS: &str =
 
 pub(crate) const COURSE_DELETE: &str = "DELETE FROM course WHERE id = ?1";
 
-pub(crate) const VERSION: &str = "SELECT course, version, standard, title, tree, about, findings, \
-     settings, package, created, updated FROM course_version WHERE course = ?1 AND version = ?2";
+/// A version, with the settings of its course.
+pub(crate) const VERSION: &str = "SELECT v.course, v.version, v.standard, v.title, v.tree, v.about, \
+     v.findings, v.settings, v.package, v.created, v.updated, c.settings FROM course_version v \
+     JOIN course c ON c.id = v.course WHERE v.course = ?1 AND v.version = ?2";
 
-pub(crate) const VERSIONS: &str = "SELECT course, version, standard, title, tree, about, findings, \
-     settings, package, created, updated FROM course_version WHERE course = ?1 ORDER BY version";
+pub(crate) const VERSIONS: &str = "SELECT v.course, v.version, v.standard, v.title, v.tree, \
+     v.about, v.findings, v.settings, v.package, v.created, v.updated, c.settings \
+     FROM course_version v JOIN course c ON c.id = v.course WHERE v.course = ?1 ORDER BY v.version";
 
 pub(crate) const VERSION_ADD: &str = "INSERT INTO course_version (course, version, standard, title, \
      tree, about, findings, settings, package, created, updated) \
@@ -105,54 +152,44 @@ pub(crate) const LEARNER_TAGS: &str =
 pub(crate) const LEARNER_DELETE: &str = "DELETE FROM course_learner WHERE id = ?1";
 
 /// The newest instance of a registration.
-pub(crate) const REGISTRATION: &str = "SELECT id, instance, course, version, learner, created, \
-     updated, first_access, last_access, completed, progress, settings, tags, postback \
-     FROM course_registration WHERE id = ?1 ORDER BY instance DESC LIMIT 1";
+pub(crate) const REGISTRATION: &str = instances!("WHERE id = ?1 ORDER BY instance DESC LIMIT 1");
 
-pub(crate) const INSTANCE: &str = "SELECT id, instance, course, version, learner, created, \
-     updated, first_access, last_access, completed, progress, settings, tags, postback \
-     FROM course_registration WHERE id = ?1 AND instance = ?2";
+pub(crate) const INSTANCE: &str = instances!("WHERE id = ?1 AND instance = ?2");
 
-pub(crate) const INSTANCES: &str = "SELECT id, instance, course, version, learner, created, \
-     updated, first_access, last_access, completed, progress, settings, tags, postback \
-     FROM course_registration WHERE id = ?1 AND instance > ?2 ORDER BY instance LIMIT ?3";
+pub(crate) const INSTANCES: &str =
+    instances!("WHERE id = ?1 AND instance > ?2 ORDER BY instance LIMIT ?3");
 
 /// The newest instances of registrations after a moment and an id.
-pub(crate) const REGISTRATIONS: &str = "SELECT id, instance, course, version, learner, created, \
-     updated, first_access, last_access, completed, progress, settings, tags, postback \
-     FROM course_registration r WHERE (created, id, instance) > (?1, ?2, ?3) \
-     AND updated >= ?4 AND updated <= ?5 AND created >= ?6 AND created <= ?7 \
-     AND (?8 = '' OR lower(id) LIKE ?8) AND (?9 = '' OR tags LIKE ?9) \
-     AND NOT EXISTS (SELECT 1 FROM course_registration n WHERE n.id = r.id AND n.instance > r.instance) \
-     ORDER BY created, id, instance LIMIT ?10";
+pub(crate) const REGISTRATIONS: &str =
+    registrations!("", "?11", "?12", "?13", "?14", "?15", "?16", "?17");
 
 /// The same of a course, and of a learner if one is named.
-pub(crate) const REGISTRATIONS_COURSE: &str = "SELECT id, instance, course, version, learner, \
-     created, updated, first_access, last_access, completed, progress, settings, tags, postback \
-     FROM course_registration r WHERE (created, id, instance) > (?1, ?2, ?3) \
-     AND updated >= ?4 AND updated <= ?5 AND created >= ?6 AND created <= ?7 \
-     AND (?8 = '' OR lower(id) LIKE ?8) AND (?9 = '' OR tags LIKE ?9) \
-     AND course = ?11 AND (?12 = '' OR learner = ?12) \
-     AND NOT EXISTS (SELECT 1 FROM course_registration n WHERE n.id = r.id AND n.instance > r.instance) \
-     ORDER BY created, id, instance LIMIT ?10";
+pub(crate) const REGISTRATIONS_COURSE: &str = registrations!(
+    " AND course = ?18 AND (?19 = '' OR learner = ?19)",
+    "?11",
+    "?12",
+    "?13",
+    "?14",
+    "?15",
+    "?16",
+    "?17"
+);
 
 /// The same of a learner.
-pub(crate) const REGISTRATIONS_LEARNER: &str = "SELECT id, instance, course, version, learner, \
-     created, updated, first_access, last_access, completed, progress, settings, tags, postback \
-     FROM course_registration r WHERE (created, id, instance) > (?1, ?2, ?3) \
-     AND updated >= ?4 AND updated <= ?5 AND created >= ?6 AND created <= ?7 \
-     AND (?8 = '' OR lower(id) LIKE ?8) AND (?9 = '' OR tags LIKE ?9) AND learner = ?11 \
-     AND NOT EXISTS (SELECT 1 FROM course_registration n WHERE n.id = r.id AND n.instance > r.instance) \
-     ORDER BY created, id, instance LIMIT ?10";
+pub(crate) const REGISTRATIONS_LEARNER: &str =
+    registrations!(" AND learner = ?18", "?11", "?12", "?13", "?14", "?15", "?16", "?17");
 
-pub(crate) const REGISTRATIONS_COUNT: &str = "SELECT count(DISTINCT id) FROM course_registration \
+pub(crate) const REGISTRATIONS_COUNT: &str = concat!(
+    "SELECT count(DISTINCT id) FROM course_registration \
      WHERE updated >= ?1 AND updated <= ?2 AND created >= ?3 AND created <= ?4 \
-     AND (?5 = '' OR course = ?5) AND (?6 = '' OR learner = ?6) AND (?7 = '' OR tags LIKE ?7) \
-     AND (?8 = '' OR lower(id) LIKE ?8)";
+     AND (?5 = '' OR course = ?5) AND (?6 = '' OR learner = ?6) \
+     AND (?7 = '' OR lower(id) LIKE ?7 ESCAPE '!') AND ",
+    any_tag!("?8", "?9", "?10", "?11", "?12", "?13", "?14", "?15")
+);
 
 pub(crate) const REGISTRATION_ADD: &str = "INSERT INTO course_registration (id, instance, course, \
      version, learner, created, updated, progress, settings, tags, postback) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, '{}', ?7, ?8, ?9)";
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, '{}', ?7, ?8, '')";
 
 pub(crate) const REGISTRATION_TAGS: &str =
     "UPDATE course_registration SET tags = ?2, updated = ?3 WHERE id = ?1";
@@ -182,7 +219,7 @@ pub(crate) const ACTIVITIES_OF_INSTANCE_DELETE: &str =
     "DELETE FROM course_activity WHERE registration = ?1 AND instance = ?2";
 
 /// What a commit asks for.
-pub(crate) const COMMIT_REGISTRATION: &str = "SELECT progress, first_access, completed \
+pub(crate) const COMMIT_REGISTRATION: &str = "SELECT progress, first_access, completed, settings \
      FROM course_registration WHERE id = ?1 AND instance = ?2";
 
 pub(crate) const COMMIT_ACTIVITY: &str = "SELECT state FROM course_activity \
@@ -195,6 +232,10 @@ pub(crate) const COMMIT_SAVE: &str = "UPDATE course_registration SET progress = 
 pub(crate) const COMMIT_STATE: &str = "INSERT INTO course_activity \
      (registration, instance, activity, state) VALUES (?1, ?2, ?3, ?4) \
      ON CONFLICT (registration, instance, activity) DO UPDATE SET state = excluded.state";
+
+/// What the end of a silent session writes.
+pub(crate) const SESSION_TIMED_OUT: &str = "UPDATE course_registration SET progress = ?3, \
+     updated = ?4, completed = ?5 WHERE id = ?1 AND instance = ?2";
 
 pub(crate) const TRACE_ADD: &str = "INSERT INTO course_trace \
      (launch, number, registration, at, calls) VALUES (?1, ?2, ?3, ?4, ?5) \
@@ -216,3 +257,89 @@ pub(crate) const LAUNCH_ADD: &str = "INSERT INTO course_launch \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 pub(crate) const LAUNCHES_DELETE: &str = "DELETE FROM course_launch WHERE registration = ?1";
+
+/// The settings of all levels above the courses.
+pub(crate) const LEVELS: &str = "SELECT level, settings FROM course_level ORDER BY level";
+
+pub(crate) const LEVEL: &str = "SELECT settings FROM course_level WHERE level = ?1";
+
+pub(crate) const LEVEL_PUT: &str = "INSERT INTO course_level (level, settings, updated) \
+     VALUES (?1, ?2, ?3) ON CONFLICT (level) DO UPDATE SET settings = excluded.settings, \
+     updated = excluded.updated";
+
+/// Adds a notice of a change, or adds the change to the notice whose sending has not begun.
+pub(crate) const NOTICE_ADD: &str = "INSERT INTO course_notice \
+     (target, topic, subject, instance, begun, id, changes, created, receiver) \
+     VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8) \
+     ON CONFLICT (target, topic, subject, instance, begun) \
+     DO UPDATE SET changes = course_notice.changes | excluded.changes";
+
+pub(crate) const NOTICE: &str = "SELECT target, topic, subject, instance, changes, created, job \
+     FROM course_notice WHERE id = ?1";
+
+/// The hosts that are to be told of something for which there is no job yet.
+pub(crate) const RECEIVERS_WAITING: &str = "SELECT DISTINCT receiver FROM course_notice \
+     WHERE job IS NULL ORDER BY receiver LIMIT ?1";
+
+/// The notices of a receiver for which there is no job yet, the oldest first.
+pub(crate) const NOTICES_WAITING: &str = "SELECT id FROM course_notice \
+     WHERE job IS NULL AND receiver = ?1 ORDER BY created, id LIMIT ?2";
+
+pub(crate) const NOTICE_QUEUED: &str = "UPDATE course_notice SET job = ?2 WHERE id = ?1";
+
+pub(crate) const NOTICE_BEGUN: &str = "UPDATE course_notice SET begun = ?2 WHERE id = ?1";
+
+pub(crate) const NOTICE_DELETE: &str = "DELETE FROM course_notice WHERE id = ?1";
+
+pub(crate) const NOTICES_DELETE: &str =
+    "DELETE FROM course_notice WHERE topic = ?1 AND subject = ?2";
+
+pub(crate) const NOTICE_OLD: &str = "SELECT id FROM course_notice WHERE created < ?1 LIMIT 1";
+
+pub(crate) const NOTICES_EXPIRE: &str = "DELETE FROM course_notice WHERE created < ?1";
+
+pub(crate) const SUBSCRIPTIONS: &str =
+    "SELECT id, definition FROM course_subscription ORDER BY created, id LIMIT ?1";
+
+pub(crate) const SUBSCRIPTION: &str =
+    "SELECT id, definition FROM course_subscription WHERE id = ?1";
+
+pub(crate) const SUBSCRIPTION_PUT: &str = "INSERT INTO course_subscription \
+     (id, definition, created) VALUES (?1, ?2, ?3) \
+     ON CONFLICT (id) DO UPDATE SET definition = excluded.definition";
+
+pub(crate) const SUBSCRIPTION_DELETE: &str = "DELETE FROM course_subscription WHERE id = ?1";
+
+/// Notes that a session has begun.
+pub(crate) const SESSION_BEGUN: &str = "INSERT INTO course_session \
+     (launch, registration, instance) VALUES (?1, ?2, ?3) ON CONFLICT (launch) DO NOTHING";
+
+pub(crate) const SESSION_ENDED: &str = "DELETE FROM course_session WHERE launch = ?1";
+
+pub(crate) const SESSIONS_DELETE: &str = "DELETE FROM course_session WHERE registration = ?1";
+
+/// The sessions of registrations in which nothing was saved since a moment.
+pub(crate) const SESSIONS_SILENT: &str = "SELECT s.launch, s.registration, s.instance \
+     FROM course_session s LEFT JOIN course_registration r \
+     ON r.id = s.registration AND r.instance = s.instance \
+     WHERE s.launch > ?1 AND (r.last_access IS NULL OR r.last_access < ?2) \
+     ORDER BY s.launch LIMIT ?3";
+
+/// Removes calls of launches before one; ids of launches begin with their time.
+pub(crate) const TRACES_EXPIRE: &str = "DELETE FROM course_trace WHERE (launch, number) IN \
+     (SELECT launch, number FROM course_trace WHERE launch < ?1 ORDER BY launch, number LIMIT ?2)";
+
+pub(crate) const TRACES_OLD: &str =
+    "SELECT number FROM course_trace WHERE launch < ?1 ORDER BY launch, number LIMIT 1";
+
+/// Launches of previews that have ended.
+pub(crate) const PREVIEWS_OLD: &str = "SELECT secret, id FROM course_launch \
+     WHERE registration IS NULL AND expires < ?1 ORDER BY secret LIMIT ?2";
+
+/// Launches that ended long ago.
+pub(crate) const LAUNCHES_OLD: &str =
+    "SELECT secret, id FROM course_launch WHERE expires < ?1 ORDER BY expires LIMIT ?2";
+
+pub(crate) const LAUNCH_DELETE: &str = "DELETE FROM course_launch WHERE secret = ?1";
+
+pub(crate) const TRACE_OF_LAUNCH_DELETE: &str = "DELETE FROM course_trace WHERE launch = ?1";

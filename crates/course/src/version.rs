@@ -1,15 +1,11 @@
 //! Versions of courses.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::package::{Activity, Finding, Standard};
 use crate::row::{Columns, Row};
-
-/// Settings of a level by name.
-pub(crate) type Settings = BTreeMap<String, String>;
+use crate::settings::Settings;
 
 /// What metadata says about a course.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
@@ -35,6 +31,8 @@ pub(crate) struct Version {
     pub(crate) package: Option<String>,
     pub(crate) created: i64,
     pub(crate) updated: i64,
+    /// The settings of the course, which hold where the version has none.
+    pub(crate) course_settings: Settings,
 }
 
 impl Version {
@@ -53,6 +51,7 @@ impl Version {
             package: row.some_text()?,
             created: row.number()?,
             updated: row.number()?,
+            course_settings: row.json()?,
         })
     }
 

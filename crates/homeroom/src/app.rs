@@ -136,7 +136,8 @@ impl App {
         let apis = Arc::new(Apis::new(store.clone()));
         let jobs = Jobs::new(store.clone(), JobLimits::default());
         let blobs = Blobs::new(config.blob_place(), store.clone(), config.blob_limits());
-        let courses = Courses::new(store.clone(), jobs.clone(), blobs.clone());
+        let courses = Courses::new(store.clone(), jobs.clone(), blobs.clone())
+            .with_options(config.courses.options());
         let access = Access::open(store, Arc::clone(&standard.model), AccessConfig::default(), now)
             .await
             .map_err(|e| Failure::because("opening the client registry", chain(&e)))?;

@@ -12,7 +12,7 @@ use homeroom_access::Access;
 use homeroom_apis::{Apis, ApisError};
 use homeroom_blobs::{Blobs, Swept};
 use homeroom_bulk_api::BulkService;
-use homeroom_course::Origins;
+use homeroom_course::{Courses, Origins};
 use homeroom_data::metadata::Credentials;
 use homeroom_gateway::{
     AccessLog, FrontDoor, Identity, Limits, Listener, LoggedRequests, Rate, Times, Tls,
@@ -41,6 +41,11 @@ const SWEEP_MIN: Duration = Duration::from_millis(100);
 const SWEEP_MAX: Duration = Duration::from_mins(10);
 /// The time between two sweeps of bulk operations.
 const SWEEP_BULK: Duration = Duration::from_mins(5);
+
+/// The longest time between two sweeps of courses.
+const SWEEP_COURSES_MAX: Duration = Duration::from_mins(1);
+/// The time between two looks for notices that other nodes have left.
+const NOTICES: Duration = Duration::from_secs(5);
 
 /// The port of content, where nobody has chosen one.
 const CONTENT_PORT: u16 = 8081;
@@ -223,6 +228,12 @@ impl Server {
         let control = self.control.map(|control| control.serve(self.app.clone()));
         let sweeping = tokio::spawn(sweep(self.app.blobs.clone()));
         let sweeping_bulk = tokio::spawn(sweep_bulk(self.app.bulk.clone()));
+        let mut of_courses = vec![];
+        if self.config.server.serves(Part::Learning) {
+            let pause = self.config.courses.session_silence.0 / 4;
+            of_courses.push(tokio::spawn(sweep_courses(self.app.courses.clone(), pause)));
+            of_courses.push(tokio::spawn(queue_notices(self.app.courses.clone())));
+        }
         let kinds = kinds(&self.config, &self.app);
         let runner = Runner::start(&self.app.jobs, kinds, homeroom_jobs::Times::default());
         let content = self.content.map(|content| {
@@ -255,6 +266,9 @@ impl Server {
         }
         sweeping.abort();
         sweeping_bulk.abort();
+        for task in of_courses {
+            task.abort();
+        }
         let store = self.app.data.store.clone();
         _ = tokio::task::spawn_blocking(move || store.close()).await;
         tracing::info!("stopped");
@@ -287,6 +301,41 @@ async fn sweep_bulk(bulk: BulkService) {
                 let error = problem.internal.as_deref().unwrap_or(problem.kind.title());
                 tracing::warn!(error, "bulk operations cannot be swept");
             }
+        }
+    }
+}
+
+/// Ends silent sessions of courses, and removes what was kept long enough.
+async fn sweep_courses(courses: Courses, pause: Duration) {
+    let pause = pause.clamp(SWEEP_MIN, SWEEP_COURSES_MAX);
+    loop {
+        tokio::time::sleep(pause).await;
+        match courses.sweep(ChangedAt::now()).await {
+            Ok(swept) if swept == homeroom_course::Swept::default() => {}
+            Ok(homeroom_course::Swept { sessions, launches, traces }) => {
+                tracing::info!(
+                    sessions,
+                    launches,
+                    traces,
+                    "sessions were ended, old launches removed"
+                );
+            }
+            Err(error) => tracing::warn!(%error, "sessions of courses cannot be swept"),
+        }
+    }
+}
+
+/// Queues jobs for what somebody is to be told of: at once where this process has written it, and now and
+/// then for what other nodes have left.
+async fn queue_notices(courses: Courses) {
+    loop {
+        tokio::select! {
+            () = courses.noticed() => {}
+            () = tokio::time::sleep(NOTICES) => {}
+        }
+        if let Err(error) = courses.queue_notices(ChangedAt::now()).await {
+            tracing::warn!(%error, "notices of courses cannot be queued");
+            tokio::time::sleep(NOTICES).await;
         }
     }
 }

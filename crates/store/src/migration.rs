@@ -91,6 +91,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0018_courses.sql"),
         postgres: include_str!("../migrations/0018_courses.sql"),
     },
+    Migration {
+        version: 19,
+        name: "notices",
+        sqlite: include_str!("../migrations/0019_course_notices.sql"),
+        postgres: include_str!("../migrations/0019_course_notices.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

@@ -24,7 +24,8 @@ pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {
     let query = call.query()?;
     let asked = listed(&query)?;
     let (moment, id, _) = asked.after.clone();
-    let arguments = vec![
+    let [tag, other_tags @ ..] = asked.tags;
+    let mut arguments = vec![
         moment.into(),
         id.into(),
         asked.updated.0.into(),
@@ -32,9 +33,10 @@ pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {
         asked.created.0.into(),
         asked.created.1.into(),
         asked.filter.as_str().into(),
-        asked.tags.as_str().into(),
+        tag.as_str().into(),
         i64::try_from(PAGE + 1).unwrap_or(i64::MAX).into(),
     ];
+    arguments.extend(other_tags.iter().map(|tag| tag.as_str().into()));
     let rows = api.courses.list(sql::COURSES, arguments).await?;
     let all = rows.iter().map(Course::of).collect::<Result<Vec<_>, _>>()?;
     let mut shown = vec![];
@@ -47,14 +49,15 @@ pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {
         answer["more"] = more(last.created, &last.id, 0).into();
     }
     let count = if asked.is_counted {
-        let arguments = vec![
+        let mut arguments = vec![
             asked.updated.0.into(),
             asked.updated.1.into(),
             asked.created.0.into(),
             asked.created.1.into(),
             asked.filter.into(),
-            asked.tags.into(),
+            tag.into(),
         ];
+        arguments.extend(other_tags.into_iter().map(Into::into));
         let row = api.courses.list(sql::COURSES_COUNT, arguments).await?;
         row.first().and_then(|row| row.first()?.as_integer())
     } else {

@@ -1,18 +1,23 @@
 //! The files of courses over HTTP: packages and assets.
 
 use homeroom_access::Call;
-use homeroom_http::{Problem, Response};
+use homeroom_blobs::Written;
+use homeroom_http::{Problem, Query, Response};
 use homeroom_store::ChangedAt;
 use http::{HeaderValue, header};
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
 use serde_json::json;
 
 use super::answer::{Api, as_file, done, json, number};
+use super::request::body;
 use crate::course::{CourseFile, blob_id};
 use crate::error::Error;
 use crate::import::hex;
 use crate::multipart::Multipart;
 use crate::report::moment;
 use crate::row::write;
+use crate::settings::is_web;
 use crate::sql;
 
 /// The kind of owner of blobs of single files.
@@ -127,6 +132,7 @@ pub(crate) async fn upload_of_version(api: Api, call: Call) -> Result<Response, 
 
 /// Adds a file, or replaces it: the field `file` of a form, and `destination`, its folder.
 async fn put(api: &Api, mut call: Call, version: i64) -> Result<Response, Problem> {
+    let policy = Policy::of(&call.query()?)?;
     let course = call.params.get("course").to_owned();
     api.courses.version(&course, version, call.now.0).await?;
     let now = ChangedAt(call.now.0);
@@ -151,16 +157,116 @@ async fn put(api: &Api, mut call: Call, version: i64) -> Result<Response, Proble
     }
     let (written, name) =
         found.ok_or_else(|| Error::Invalid("the form has no field file".into()))?;
-    let name = name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-    let parts: Vec<&str> =
-        folder.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")).collect();
-    let is_bad = |part: &&str| *part == ".." || part.chars().any(char::is_control);
-    if name.is_empty() || parts.iter().chain([&name.as_str()]).any(is_bad) {
-        let message = "the file's name or destination leads out of the course, or is missing";
-        return Err(Error::Invalid(message.into()).into());
+    let place = Place::of(&name, &folder)?;
+    keep(api, (&course, version), written, place, policy, now).await
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FetchAsset {
+    fetch_url: String,
+    #[serde(default)]
+    destination: String,
+}
+
+pub(crate) async fn fetch(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = newest(&api, &call).await?;
+    fetched(&api, call, version).await
+}
+
+pub(crate) async fn fetch_of_version(api: Api, call: Call) -> Result<Response, Problem> {
+    let version = number(&call, "version")?;
+    fetched(&api, call, version).await
+}
+
+/// Adds a file from a URL, or replaces it. Its name is the last part of the URL's path.
+async fn fetched(api: &Api, mut call: Call, version: i64) -> Result<Response, Problem> {
+    let policy = Policy::of(&call.query()?)?;
+    let FetchAsset { fetch_url: url, destination } = body(&mut call).await?;
+    let course = call.params.get("course").to_owned();
+    api.courses.version(&course, version, call.now.0).await?;
+    if !is_web(&url) {
+        return Err(Error::Invalid("fetchUrl is an http or https address".into()).into());
     }
-    let folder = parts.join("/");
-    let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let path = path.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
+    let name = path.map(|(_, path)| path.rsplit('/').next().unwrap_or_default());
+    let name = percent_decode_str(name.unwrap_or_default()).decode_utf8_lossy().into_owned();
+    let place = Place::of(&name, &destination)?;
+    let written = api.courses.fetched(&url, ASSET, call.now.0).await?;
+    keep(api, (&course, version), written, place, policy, ChangedAt(call.now.0)).await
+}
+
+/// What becomes of a file that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Policy {
+    /// It is replaced.
+    Lax,
+    /// It stays, and the new one is refused.
+    Reject,
+    /// Only a file that is there is replaced.
+    Strict,
+}
+
+impl Policy {
+    fn of(query: &Query) -> Result<Self, Error> {
+        let text = query.get("updateAssetPolicy").unwrap_or_default().to_ascii_lowercase();
+        match text.as_str() {
+            "" | "lax" => Ok(Self::Lax),
+            "reject" => Ok(Self::Reject),
+            "strict" => Ok(Self::Strict),
+            _ => Err(Error::Invalid("updateAssetPolicy is lax, reject or strict".into())),
+        }
+    }
+}
+
+/// Where a file stands in a course.
+struct Place {
+    name: String,
+    folder: String,
+}
+
+impl Place {
+    fn of(name: &str, folder: &str) -> Result<Self, Error> {
+        let name = name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        let parts: Vec<&str> =
+            folder.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")).collect();
+        let is_bad = |part: &&str| *part == ".." || part.chars().any(char::is_control);
+        if name.is_empty() || parts.iter().chain([&name.as_str()]).any(is_bad) {
+            let message = "the file's name or destination leads out of the course, or is missing";
+            return Err(Error::Invalid(message.into()));
+        }
+        Ok(Self { name, folder: parts.join("/") })
+    }
+
+    fn path(&self) -> String {
+        let Self { name, folder } = self;
+        if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") }
+    }
+}
+
+/// Keeps a file as one of a version.
+async fn keep(
+    api: &Api,
+    (course, version): (&str, i64),
+    written: Written,
+    place: Place,
+    policy: Policy,
+    now: ChangedAt,
+) -> Result<Response, Problem> {
+    let path = place.path();
+    let is_there = api.courses.file(course, version, &path).await?.is_some();
+    match (policy, is_there) {
+        (Policy::Reject, true) => {
+            let message = "there is such a file already; send updateAssetPolicy=lax to replace it";
+            return Err(Error::Conflict(message.into()).into());
+        }
+        (Policy::Strict, false) => {
+            let message = "file of this name, and updateAssetPolicy=strict only replaces files";
+            return Err(Error::Unknown(message.into()).into());
+        }
+        _ => {}
+    }
     let row = written.row(now).map_err(Error::from)?;
     let blob = written.into_blob();
     let file = CourseFile {
@@ -171,6 +277,6 @@ async fn put(api: &Api, mut call: Call, version: i64) -> Result<Response, Proble
         tag: hex(&blob.sha256[..16]),
         updated: now.0,
     };
-    api.courses.write(vec![row, file.put(&course, version)]).await?;
-    Ok(json(&json!({ "filename": name, "destination": folder })))
+    api.courses.write(vec![row, file.put(course, version)]).await?;
+    Ok(json(&json!({ "filename": place.name, "destination": place.folder })))
 }

@@ -13,6 +13,7 @@ use super::request::{body, flag, id};
 use crate::error::Error;
 use crate::import::{Import, PACKAGE, made, status_of};
 use crate::multipart::Multipart;
+use crate::settings::is_web;
 
 /// Most tags that one request sets.
 const TAGS_MAX: usize = 100;
@@ -30,7 +31,17 @@ fn import_of(query: &Query) -> Result<Import, Error> {
         url: None,
         link: None,
         title: None,
+        postback: postback_of(query)?,
     })
+}
+
+/// Returns where the end of the import is told.
+fn postback_of(query: &Query) -> Result<Option<String>, Error> {
+    let url = query.get("postbackUrl").filter(|url| !url.is_empty());
+    if url.is_some_and(|url| !is_web(url)) {
+        return Err(Error::Invalid("postbackUrl is an http or https address".into()));
+    }
+    Ok(url.map(str::to_owned))
 }
 
 /// Refuses an import of a course that is there, unless a new version is wanted.
@@ -123,8 +134,7 @@ struct MediaMetadata {
 }
 
 fn fetched(mut import: Import, fetch: Fetch) -> Result<Import, Error> {
-    let is_web = fetch.url.starts_with("http://") || fetch.url.starts_with("https://");
-    if !is_web || fetch.url.len() > 4_096 {
+    if !is_web(&fetch.url) {
         return Err(Error::Invalid("url is an http or https address".into()));
     }
     import.title = fetch.media_file_metadata.and_then(|about| about.title);

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Api, counted, done, json, number};
+use super::post_back::PostBack;
 use super::request::{PAGE, body, flag, id, listed, more};
 use super::settings::{PostedSettings, read_posted};
 use super::tags::clean;
@@ -14,6 +15,7 @@ use crate::error::Error;
 use crate::launch::{EXPIRY_SECONDS, EXPIRY_SECONDS_MAX};
 use crate::launch_record::LaunchOptions;
 use crate::learner::Learner;
+use crate::options::micros;
 use crate::registration::{NewRegistration, Registration};
 use crate::removal::removal;
 use crate::report::{Detail, moment, report};
@@ -23,8 +25,6 @@ use crate::sql;
 
 /// Most characters of a learner's names and address.
 const NAME_CHARS_MAX: usize = 1_000;
-/// Microseconds of silence after which a launch counts as ended: 30 minutes.
-const SILENCE_MAX: i64 = 30 * 60 * 1_000_000;
 /// Most commits of a launch whose calls one answer has.
 const TRACE_MAX: i64 = 2_000;
 
@@ -70,7 +70,7 @@ struct Create {
     #[serde(default)]
     registration_tags: Vec<String>,
     #[serde(default)]
-    post_back: Option<Value>,
+    post_back: Option<PostBack>,
     #[serde(default)]
     initial_settings: Option<PostedSettings>,
     #[serde(default)]
@@ -82,22 +82,17 @@ fn read_new(create: Create, version: Option<i64>) -> Result<NewRegistration, Err
         let message = "initialRegistrationState is not offered; create the registration without it";
         return Err(Error::NotOffered(message.into()));
     }
-    if create
-        .post_back
-        .as_ref()
-        .is_some_and(|back| back["url"].as_str().is_some_and(|url| !url.is_empty()))
-    {
-        let message = "postBack is not offered yet; read GET /registrations/{id} instead";
-        return Err(Error::NotOffered(message.into()));
+    let mut settings = create.initial_settings.map(read_posted).transpose()?.unwrap_or_default();
+    if let Some(post_back) = create.post_back {
+        settings.extend(post_back.settings()?);
     }
     Ok(NewRegistration {
         id: id(&create.registration_id, "registrationId")?.to_owned(),
         course: id(&create.course_id, "courseId")?.to_owned(),
         version,
         learner: create.learner.read(clean(create.learner_tags)?)?,
-        settings: create.initial_settings.map(read_posted).transpose()?.unwrap_or_default(),
+        settings,
         tags: clean(create.registration_tags)?,
-        postback: String::new(),
     })
 }
 
@@ -270,6 +265,7 @@ pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {
     let text = |name: &str| query.get(name).unwrap_or_default().to_owned();
     let (course, learner) = (text("courseId"), text("learnerId"));
     let (created, after, instance) = asked.after.clone();
+    let [tag, other_tags @ ..] = asked.tags;
     let mut arguments = vec![
         created.into(),
         after.into(),
@@ -279,9 +275,10 @@ pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {
         asked.created.0.into(),
         asked.created.1.into(),
         asked.filter.as_str().into(),
-        asked.tags.as_str().into(),
+        tag.as_str().into(),
         i64::try_from(PAGE + 1).unwrap_or(i64::MAX).into(),
     ];
+    arguments.extend(other_tags.iter().map(|tag| tag.as_str().into()));
     let statement = match (course.as_str(), learner.as_str()) {
         ("", "") => sql::REGISTRATIONS,
         ("", learner) => {
@@ -305,16 +302,17 @@ pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {
         answer["more"] = more(last.created, &last.id, last.instance).into();
     }
     let count = if asked.is_counted {
-        let arguments = vec![
+        let mut arguments = vec![
             asked.updated.0.into(),
             asked.updated.1.into(),
             asked.created.0.into(),
             asked.created.1.into(),
             course.into(),
             learner.into(),
-            asked.tags.into(),
             asked.filter.into(),
+            tag.into(),
         ];
+        arguments.extend(other_tags.into_iter().map(Into::into));
         let rows = api.courses.list(sql::REGISTRATIONS_COUNT, arguments).await?;
         rows.first().and_then(|row| row.first()?.as_integer())
     } else {
@@ -434,9 +432,12 @@ async fn launched(api: &Api, call: &Call, instance: Option<i64>) -> Result<Respo
         }
         if let Some(known) = known {
             one["lastRuntimeUpdate"] = moment(known.last).into();
-            let is_silent = call.now.0.saturating_sub(known.last) > SILENCE_MAX;
+            let silence = call.now.0.saturating_sub(known.last);
+            let is_silent = silence > micros(api.courses.options.silence);
             if known.is_ended || is_silent {
                 one["exitTime"] = moment(known.last).into();
+                let is_timed_out = known.is_timed_out || !known.is_ended;
+                one["endedBy"] = if is_timed_out { "time-out" } else { "exit" }.into();
             }
         }
         shown.push(one);

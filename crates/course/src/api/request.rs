@@ -10,6 +10,8 @@ use crate::error::Error;
 
 /// Items of a page.
 pub(crate) const PAGE: usize = 100;
+/// Most tags that a list is filtered by.
+const TAGS_MAX: usize = 8;
 /// The first and the last moment.
 const FIRST: i64 = i64::MIN;
 const LAST: i64 = i64::MAX;
@@ -50,8 +52,8 @@ pub(crate) struct Listed {
     pub(crate) created: (i64, i64),
     /// A pattern of names; empty for all.
     pub(crate) filter: String,
-    /// A pattern of tags; empty for all.
-    pub(crate) tags: String,
+    /// Tags of which an item has one, as JSON; empty texts for none.
+    pub(crate) tags: [String; TAGS_MAX],
     /// After what the page begins: moment of creation, id, instance.
     pub(crate) after: (i64, String, i64),
     /// Whether all items are counted.
@@ -71,12 +73,9 @@ pub(crate) fn listed(query: &Query) -> Result<Listed, Error> {
         query.get("datetimeFilter").is_some_and(|by| by.eq_ignore_ascii_case("created"));
     let all = (FIRST, LAST);
     let (updated, created) = if is_created { (all, range) } else { (range, all) };
-    let pattern = |text: &str| format!("%{}%", text.to_lowercase());
     let filter =
         query.get("filter").filter(|text| !text.is_empty()).map(pattern).unwrap_or_default();
-    // Tags of a list are alternatives for clients; one is what databases can look for.
-    let tags = query.get("tags").filter(|text| !text.is_empty());
-    let tags = tags.and_then(|text| text.split(',').next()).map(tag_pattern).unwrap_or_default();
+    let tags = tags_of(query.get("tags").unwrap_or_default())?;
     let after = match query.get("more").filter(|text| !text.is_empty()) {
         None => (FIRST, String::new(), -1),
         Some(more) => read_more(more).ok_or_else(|| {
@@ -87,9 +86,30 @@ pub(crate) fn listed(query: &Query) -> Result<Listed, Error> {
     Ok(Listed { updated, created, filter, tags, after, is_counted })
 }
 
-fn tag_pattern(tag: &str) -> String {
-    let quoted = serde_json::Value::from(tag.trim()).to_string();
-    format!("%{quoted}%")
+/// Returns the pattern of names that contain a text, whatever its case.
+fn pattern(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for letter in text.to_lowercase().chars() {
+        if matches!(letter, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(letter);
+    }
+    pattern.push('%');
+    pattern
+}
+
+/// Reads tags, any of which is wanted, as they stand in a row.
+fn tags_of(text: &str) -> Result<[String; TAGS_MAX], Error> {
+    let mut all: [String; TAGS_MAX] = Default::default();
+    let wanted = text.split(',').map(str::trim).filter(|tag| !tag.is_empty());
+    for (at, tag) in wanted.enumerate() {
+        let place = all.get_mut(at).ok_or_else(|| {
+            Error::Invalid(format!("a list is filtered by at most {TAGS_MAX} tags"))
+        })?;
+        *place = serde_json::Value::from(tag).to_string();
+    }
+    Ok(all)
 }
 
 /// Returns whether a parameter is set.
@@ -149,6 +169,17 @@ mod tests {
         }
         assert_eq!(read_moment("1970-01-02"), Some(86_400_000_000));
         assert_eq!(read_moment("yesterday"), None);
+    }
+
+    #[test]
+    fn filters_are_texts_and_no_patterns() {
+        assert_eq!(pattern("A_b%!"), "%a!_b!%!!%");
+        let tags = tags_of(" one ,,two").unwrap();
+        assert_eq!(
+            (tags[0].as_str(), tags[1].as_str(), tags[2].as_str()),
+            ("\"one\"", "\"two\"", "")
+        );
+        assert!(tags_of("1,2,3,4,5,6,7,8,9").is_err());
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! Settings of courses, versions and registrations over HTTP.
+//! Settings over HTTP: of all courses, of a standard, of courses, versions and registrations.
 //!
-//! The value in force is the registration's, else the version's, else the course's, else the default.
+//! The value in force is the registration's, else the version's, else the course's, else the standard's,
+//! else that of all courses, else the default.
+
+use std::sync::Arc;
 
 use homeroom_access::Call;
-use homeroom_http::{Problem, Response};
+use homeroom_http::{Problem, Query, Response};
 use homeroom_store::Sql;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,50 +15,13 @@ use super::answer::{Api, done, json, number};
 use super::request::body;
 use crate::course::Course;
 use crate::error::Error;
+use crate::level::Level;
+use crate::package::Standard;
 use crate::registration::Registration;
 use crate::row::write;
+use crate::settings::{KNOWN, Known, Levels, MASK, Settings, Type, found, read_settings};
 use crate::sql;
-use crate::version::{Settings, Version};
-
-/// Most characters of a value.
-const VALUE_CHARS_MAX: usize = 4_000;
-
-/// A setting: its name, its type, its default, and what it does here.
-struct Known {
-    name: &'static str,
-    kind: &'static str,
-    default: &'static str,
-    about: &'static str,
-}
-
-const NO_EFFECT: &str = "Kept for clients that set it; it has no effect on this server yet.";
-
-/// The settings that can be set.
-const KNOWN: &[Known] = &[
-    Known {
-        name: "PlayerCommCommitFrequency",
-        kind: "int",
-        default: "20000",
-        about: "Milliseconds between two commits of the player.",
-    },
-    of_no_effect("PlayerCommMaxFailedSubmissions", "int", "3"),
-    of_no_effect("PlayerLaunchType", "string", "frameset"),
-    of_no_effect("PlayerScoLaunchType", "string", "frameset"),
-    of_no_effect("PlayerStatusRollupModeValue", "string", "status-provided-by-course"),
-    of_no_effect("PlayerScoreRollupModeValue", "string", "average-same-as-scorm-engine"),
-    of_no_effect("PlayerScoreOverridesStatus", "boolean", "false"),
-    of_no_effect("PlayerResetRunTimeData", "string", "never"),
-    of_no_effect("PlayerLaunchCompletedRegsAsNoCredit", "boolean", "false"),
-    of_no_effect("PlayerAllowCompleteStatusChange", "boolean", "true"),
-    of_no_effect("PlayerFinishCausesImmediateCommit", "boolean", "true"),
-    of_no_effect("PlayerWrapScoWindowWithApi", "boolean", "false"),
-    of_no_effect("WhenToRestartRegistration", "string", "never"),
-    of_no_effect("ApiUseSignedLaunchLinks", "boolean", "true"),
-];
-
-const fn of_no_effect(name: &'static str, kind: &'static str, default: &'static str) -> Known {
-    Known { name, kind, default, about: NO_EFFECT }
-}
+use crate::version::Version;
 
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct PostedSettings {
@@ -77,47 +43,37 @@ struct Posted {
 ///
 /// Names the first that is not known, or whose value is of another type.
 pub(crate) fn read_posted(posted: PostedSettings) -> Result<Settings, Error> {
-    let mut all = Settings::new();
-    for Posted { setting_id, value } in posted.settings {
-        let shown = crate::error::shown(&setting_id);
-        let known = KNOWN.iter().find(|known| known.name == setting_id);
-        let known = known.ok_or_else(|| Error::Invalid(format!("{shown} is no setting")))?;
-        let value = value.unwrap_or_default();
-        let fits = match known.kind {
-            "int" => value.parse::<u32>().is_ok(),
-            "boolean" => matches!(value.as_str(), "true" | "false"),
-            _ => value.chars().count() <= VALUE_CHARS_MAX,
-        };
-        if !fits {
-            return Err(Error::Invalid(format!("the value of {shown} is of type {}", known.kind)));
-        }
-        all.insert(setting_id, value);
-    }
-    Ok(all)
+    let pairs = posted.settings.into_iter();
+    read_settings(pairs.map(|one| (one.setting_id, one.value.unwrap_or_default())))
 }
 
-/// The settings of each level, the nearest first, with the name of its source in the API.
-type Levels = Vec<(&'static str, Settings)>;
+/// Returns a value as it may be shown.
+fn masked(known: &Known, value: &str) -> String {
+    let is_hidden = known.kind == Type::Secret && !value.is_empty();
+    if is_hidden { MASK.into() } else { value.to_owned() }
+}
 
 fn shown(levels: &Levels, with_metadata: bool) -> Value {
     let items = KNOWN.iter().map(|known| {
-        let found = levels
-            .iter()
-            .find_map(|(source, settings)| Some((*source, settings.get(known.name)?.as_str())));
-        let (source, value) = found.unwrap_or(("default", known.default));
+        let (source, value) = found(levels, known.name).unwrap_or(("default", known.default));
         let own = levels.first().and_then(|(_, settings)| settings.get(known.name));
         let mut item = json!({
             "id": known.name,
-            "effectiveValue": value,
+            "effectiveValue": masked(known, value),
             "effectiveValueSource": source,
-            "explicitValue": own,
+            "explicitValue": own.map(|own| masked(known, own)),
         });
         if with_metadata {
+            let words: &[&str] = if let Type::Word(words) = known.kind { words } else { &[] };
+            let words = words.iter().map(|word| json!({ "value": word }));
             item["metadata"] = json!({
                 "default": known.default,
-                "dataType": known.kind,
+                "dataType": known.kind.name(),
                 "settingDescription": known.about,
-                "level": source,
+                "level": "registration",
+                "learningStandards": Standard::ALL.map(Standard::name),
+                "learningStandardVariant": "either",
+                "validValues": words.collect::<Vec<_>>(),
             });
         }
         item
@@ -130,27 +86,72 @@ fn answer(call: &Call, levels: &Levels) -> Result<Response, Problem> {
     Ok(json(&shown(levels, with_metadata)))
 }
 
+/// Reads the level that a request is about: all courses, or those of a standard.
+fn level_of(query: &Query) -> Result<Level, Error> {
+    let Some(name) = query.get("learningStandard").filter(|name| !name.is_empty()) else {
+        return Ok(Level::Application);
+    };
+    let standard = Standard::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(name));
+    let standard = standard.ok_or_else(|| {
+        let names = Standard::ALL.map(Standard::name).join(", ");
+        Error::Invalid(format!("learningStandard is one of {names}"))
+    })?;
+    let is_single = match query.get("singleSco").map(str::to_ascii_lowercase).as_deref() {
+        None | Some("") => None,
+        Some("true") => Some(true),
+        Some("false") => Some(false),
+        Some(_) => return Err(Error::Invalid("singleSco is true or false".into())),
+    };
+    Ok(Level::Standard(standard, is_single))
+}
+
+pub(crate) async fn get_of_application(api: Api, call: Call) -> Result<Response, Problem> {
+    let level = level_of(&call.query()?)?;
+    answer(&call, &api.courses.level(level, call.now.0).await?)
+}
+
+pub(crate) async fn post_of_application(api: Api, mut call: Call) -> Result<Response, Problem> {
+    let level = level_of(&call.query()?)?;
+    let change = posted(&mut call).await?;
+    api.courses.change_level(level, change, call.now.0).await?;
+    Ok(done())
+}
+
+pub(crate) async fn delete_of_application(api: Api, call: Call) -> Result<Response, Problem> {
+    let level = level_of(&call.query()?)?;
+    api.courses.change_level(level, without(&call)?, call.now.0).await?;
+    Ok(done())
+}
+
 pub(crate) async fn get_of_course(api: Api, call: Call) -> Result<Response, Problem> {
     let course = api.courses.course(call.params.get("course")).await?;
-    answer(&call, &vec![("course", course.settings)])
+    let version = api.courses.version(&course.id, course.newest, call.now.0).await?;
+    let mut levels = vec![("course", course.settings)];
+    levels.extend(api.courses.levels_above(&version, call.now.0).await?);
+    answer(&call, &levels)
 }
 
 pub(crate) async fn get_of_version(api: Api, call: Call) -> Result<Response, Problem> {
-    let course = api.courses.course(call.params.get("course")).await?;
-    let version = api.courses.version(&course.id, number(&call, "version")?, call.now.0).await?;
-    answer(&call, &vec![("course", version.settings.clone()), ("course", course.settings)])
+    let course = call.params.get("course");
+    let version = api.courses.version(course, number(&call, "version")?, call.now.0).await?;
+    answer(&call, &api.courses.levels_of(&version, call.now.0).await?)
 }
 
 pub(crate) async fn get_of_registration(api: Api, call: Call) -> Result<Response, Problem> {
-    let found = api.courses.registration(call.params.get("registration"), None).await?;
-    let course = api.courses.course(&found.course).await?;
+    of_instance(&api, &call, None).await
+}
+
+pub(crate) async fn get_of_instance(api: Api, call: Call) -> Result<Response, Problem> {
+    let instance = Some(number(&call, "instance")?);
+    of_instance(&api, &call, instance).await
+}
+
+async fn of_instance(api: &Api, call: &Call, instance: Option<i64>) -> Result<Response, Problem> {
+    let found = api.courses.registration(call.params.get("registration"), instance).await?;
     let version = api.courses.version(&found.course, found.version, call.now.0).await?;
-    let levels = vec![
-        ("registration", found.settings),
-        ("course", version.settings.clone()),
-        ("course", course.settings),
-    ];
-    answer(&call, &levels)
+    let mut levels = vec![("registration", found.settings)];
+    levels.extend(api.courses.levels_of(&version, call.now.0).await?);
+    answer(call, &levels)
 }
 
 fn text_of(settings: &Settings) -> Result<String, Error> {
@@ -159,29 +160,23 @@ fn text_of(settings: &Settings) -> Result<String, Error> {
 
 type Changing = dyn Fn(&mut Settings) + Send + Sync;
 
-async fn change_course(
-    api: &Api,
-    call: &Call,
-    change: std::sync::Arc<Changing>,
-) -> Result<(), Error> {
+async fn change_course(api: &Api, call: &Call, change: Arc<Changing>) -> Result<(), Error> {
     let (id, now) = (call.params.get("course").to_owned(), call.now.0);
     let ask = Sql::new(sql::COURSE, vec![id.as_str().into()]);
-    api.courses
-        .change(ask, move |row| {
-            let mut course = Course::of(row.ok_or_else(|| Error::no_course(&id))?)?;
-            change(&mut course.settings);
-            let text = text_of(&course.settings)?;
-            let arguments = vec![id.as_str().into(), text.into(), now.into()];
-            Ok((vec![write(sql::COURSE_SETTINGS, arguments)], ()))
-        })
-        .await
+    let course = id.clone();
+    let changed = api.courses.change(ask, move |row| {
+        let mut course = Course::of(row.ok_or_else(|| Error::no_course(&id))?)?;
+        change(&mut course.settings);
+        let text = text_of(&course.settings)?;
+        let arguments = vec![id.as_str().into(), text.into(), now.into()];
+        Ok((vec![write(sql::COURSE_SETTINGS, arguments)], ()))
+    });
+    changed.await?;
+    api.courses.forget(&course);
+    Ok(())
 }
 
-async fn change_version(
-    api: &Api,
-    call: &Call,
-    change: std::sync::Arc<Changing>,
-) -> Result<(), Problem> {
+async fn change_version(api: &Api, call: &Call, change: Arc<Changing>) -> Result<(), Problem> {
     let (id, now) = (call.params.get("course").to_owned(), call.now.0);
     let number = number(call, "version")?;
     let ask = Sql::new(sql::VERSION, vec![id.as_str().into(), number.into()]);
@@ -201,10 +196,14 @@ async fn change_version(
 async fn change_registration(
     api: &Api,
     call: &Call,
-    change: std::sync::Arc<Changing>,
+    instance: Option<i64>,
+    change: Arc<Changing>,
 ) -> Result<(), Error> {
     let (id, now) = (call.params.get("registration").to_owned(), call.now.0);
-    let ask = Sql::new(sql::REGISTRATION, vec![id.as_str().into()]);
+    let ask = match instance {
+        None => Sql::new(sql::REGISTRATION, vec![id.as_str().into()]),
+        Some(instance) => Sql::new(sql::INSTANCE, vec![id.as_str().into(), instance.into()]),
+    };
     api.courses
         .change(ask, move |row| {
             let mut found = Registration::of(row.ok_or_else(|| Error::no_registration(&id))?)?;
@@ -217,17 +216,21 @@ async fn change_registration(
         .await
 }
 
-async fn posted(call: &mut Call) -> Result<std::sync::Arc<Changing>, Error> {
+async fn posted(call: &mut Call) -> Result<Arc<Changing>, Error> {
     let sent: PostedSettings = body(call).await?;
     let new = read_posted(sent)?;
-    Ok(std::sync::Arc::new(move |known: &mut Settings| known.extend(new.clone())))
+    Ok(Arc::new(move |known: &mut Settings| known.extend(new.clone())))
 }
 
-fn without(call: &Call) -> std::sync::Arc<Changing> {
+/// Returns the change that takes a setting away.
+fn without(call: &Call) -> Result<Arc<Changing>, Error> {
     let name = call.params.get("setting").to_owned();
-    std::sync::Arc::new(move |known: &mut Settings| {
+    if !KNOWN.iter().any(|known| known.name == name) {
+        return Err(Error::Unknown(format!("setting {}", crate::error::shown(&name))));
+    }
+    Ok(Arc::new(move |known: &mut Settings| {
         known.remove(&name);
-    })
+    }))
 }
 
 pub(crate) async fn post_of_course(api: Api, mut call: Call) -> Result<Response, Problem> {
@@ -237,7 +240,7 @@ pub(crate) async fn post_of_course(api: Api, mut call: Call) -> Result<Response,
 }
 
 pub(crate) async fn delete_of_course(api: Api, call: Call) -> Result<Response, Problem> {
-    change_course(&api, &call, without(&call)).await?;
+    change_course(&api, &call, without(&call)?).await?;
     Ok(done())
 }
 
@@ -248,17 +251,30 @@ pub(crate) async fn post_of_version(api: Api, mut call: Call) -> Result<Response
 }
 
 pub(crate) async fn delete_of_version(api: Api, call: Call) -> Result<Response, Problem> {
-    change_version(&api, &call, without(&call)).await?;
+    change_version(&api, &call, without(&call)?).await?;
     Ok(done())
 }
 
 pub(crate) async fn post_of_registration(api: Api, mut call: Call) -> Result<Response, Problem> {
     let change = posted(&mut call).await?;
-    change_registration(&api, &call, change).await?;
+    change_registration(&api, &call, None, change).await?;
     Ok(done())
 }
 
 pub(crate) async fn delete_of_registration(api: Api, call: Call) -> Result<Response, Problem> {
-    change_registration(&api, &call, without(&call)).await?;
+    change_registration(&api, &call, None, without(&call)?).await?;
+    Ok(done())
+}
+
+pub(crate) async fn post_of_instance(api: Api, mut call: Call) -> Result<Response, Problem> {
+    let instance = Some(number(&call, "instance")?);
+    let change = posted(&mut call).await?;
+    change_registration(&api, &call, instance, change).await?;
+    Ok(done())
+}
+
+pub(crate) async fn delete_of_instance(api: Api, call: Call) -> Result<Response, Problem> {
+    let instance = Some(number(&call, "instance")?);
+    change_registration(&api, &call, instance, without(&call)?).await?;
     Ok(done())
 }

@@ -156,3 +156,7 @@ pub(crate) async fn put_of_courses(api: Api, call: Call) -> Result<Response, Pro
 pub(crate) async fn put_of_registrations(api: Api, call: Call) -> Result<Response, Problem> {
     put_all(api, call, REGISTRATION).await
 }
+
+pub(crate) async fn put_of_learners(api: Api, call: Call) -> Result<Response, Problem> {
+    put_all(api, call, LEARNER).await
+}

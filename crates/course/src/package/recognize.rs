@@ -151,19 +151,19 @@ fn of_archive(mut archive: Archive, limits: PackageLimits, mut findings: Finding
 /// Says what an archive without `imsmanifest.xml` is.
 fn other_kind(paths: &[String]) -> Finding {
     let has = |ending: &str| paths.iter().any(|path| path.to_lowercase().ends_with(ending));
-    let kind = if shallowest(paths, &["cmi5.xml"]).is_some() {
-        "cmi5"
+    let (article, kind) = if shallowest(paths, &["cmi5.xml"]).is_some() {
+        ("a", "cmi5")
     } else if shallowest(paths, &["tincan.xml"]).is_some() {
-        "xAPI"
+        ("an", "xAPI")
     } else if has(".crs") && has(".au") {
-        "AICC"
+        ("an", "AICC")
     } else {
         let message = "the archive has no imsmanifest.xml, so it is no SCORM package; export the \
                        course as SCORM 1.2 or SCORM 2004";
         return Finding::fail("no-manifest", message);
     };
     let message = format!(
-        "this is an {kind} package, and {kind} is not supported yet; export the course as SCORM \
+        "this is {article} {kind} package, and {kind} is not supported yet; export the course as SCORM \
          1.2 or SCORM 2004"
     );
     Finding::fail("not-supported", message)

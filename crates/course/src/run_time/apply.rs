@@ -24,7 +24,8 @@ const SILENCE_MAX: u64 = 30 * 60 * 100;
 /// Applies a commit of a launch to the state of an activity.
 ///
 /// The session's time is added to the earlier ones when another launch begins; what the session has
-/// not set stays as it was.
+/// not set stays as it was. The session time that is sent is that of the activity since the launch began,
+/// also where content was opened again within it.
 ///
 /// Source: SCORM 1.2 RTE §3.4.4 (`session_time`, `total_time`), SCORM 2004 RTE §4.2.
 pub(crate) fn apply(state: &mut ActivityState, commit: Applied, launch: &str, now: i64) {
@@ -47,14 +48,6 @@ pub(crate) fn apply(state: &mut ActivityState, commit: Applied, launch: &str, no
         for name in ["cmi.core.exit", "cmi.exit", "cmi.core.session_time", "cmi.session_time"] {
             state.cmi.remove(name);
         }
-    } else if state.is_finished && !commit.is_exit {
-        // Content was opened again within the launch: its next session begins.
-        let is_new = commit.cmi.keys().any(|name| name.ends_with("session_time"));
-        if is_new {
-            state.earlier = state.earlier.saturating_add(state.session);
-            state.session = 0;
-            state.begun = now;
-        }
     }
     for (name, value) in commit.cmi {
         if matches!(name.as_str(), "cmi.core.session_time" | "cmi.session_time")
@@ -76,6 +69,17 @@ pub(crate) fn apply(state: &mut ActivityState, commit: Applied, launch: &str, no
         let exit = state.some("cmi.core.exit").or_else(|| state.some("cmi.exit"));
         state.exit = exit.unwrap_or_default().to_owned();
     }
+}
+
+/// Ends a session of which nothing was heard for a while, if content has not ended it: it counts as
+/// suspended, whatever content has set, so that the learner can go on. Returns whether it was open.
+pub(crate) fn time_out(state: &mut ActivityState) -> bool {
+    if state.is_finished {
+        return false;
+    }
+    state.is_finished = true;
+    "suspend".clone_into(&mut state.exit);
+    true
 }
 
 /// Applies the rules that the run-time keeps when content ends a session.
@@ -121,6 +125,16 @@ mod tests {
 
         assert_eq!(state.time(), 18_000);
         assert_eq!(state.attempts, 1);
+    }
+
+    #[test]
+    fn content_that_is_opened_again_within_a_launch_is_not_counted_twice() {
+        let mut state = ActivityState::default();
+        for (time, is_exit) in [("PT1M", true), ("PT1M30S", false), ("PT2M", true)] {
+            apply(&mut state, commit(&[("cmi.session_time", time)], is_exit), "a", 1);
+        }
+
+        assert_eq!(state.time(), 12_000);
     }
 
     #[test]

@@ -85,6 +85,14 @@ pub(crate) struct LaunchState {
     /// Whether it has ended.
     #[serde(default)]
     pub(crate) is_ended: bool,
+    /// Whether it has ended because nothing came any more.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) is_timed_out: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Most launches of which the sequence numbers are kept.

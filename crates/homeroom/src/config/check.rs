@@ -68,6 +68,9 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     if dir.is_some_and(|dir| dir.contains("://")) {
         return Some(("blobs.dir", "is a folder, not a URL".into()));
     }
+    if config.courses.session_silence.0.is_zero() {
+        return Some(("courses.session_silence", "must be longer than zero".into()));
+    }
     if config.log.level.contains("://") {
         return Some(("log.level", "a URL is not a log level".into()));
     }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use homeroom_blobs::{BlobPlace, Limits as BlobLimits};
+use homeroom_course::Options as CoursesOptions;
 use homeroom_store::StoreUrl;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,8 @@ pub struct Config {
     pub store: StoreConfig,
     /// Where large bytes are kept.
     pub blobs: BlobsConfig,
+    /// Courses and those who learn.
+    pub courses: CoursesConfig,
     /// Which data standard is served.
     pub standard: StandardConfig,
     /// What is logged.
@@ -219,6 +222,46 @@ pub struct BlobsConfig {
 impl Default for BlobsConfig {
     fn default() -> Self {
         Self { dir: None, grace: HumanDuration::from_secs(3_600) }
+    }
+}
+
+/// Courses and those who learn.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CoursesConfig {
+    /// Whether packages may be fetched from this machine and private networks, and results posted to
+    /// them: callers of the API choose these addresses. The metadata services of cloud providers stay
+    /// refused. Default: false.
+    pub private_addresses: bool,
+    /// How long a session may be silent; then it has ended, and counts as suspended. Default: `1800s`.
+    pub session_silence: HumanDuration,
+    /// How long the calls of content in a launch are kept, from its beginning. Default: `7776000s`.
+    pub traces_kept: HumanDuration,
+    /// How long a launch stays in the launch history, from the end of its link, at least a day.
+    /// Default: `34560000s`.
+    pub launches_kept: HumanDuration,
+}
+
+impl Default for CoursesConfig {
+    fn default() -> Self {
+        Self {
+            private_addresses: false,
+            session_silence: HumanDuration::from_secs(1_800),
+            traces_kept: HumanDuration::from_secs(90 * 86_400),
+            launches_kept: HumanDuration::from_secs(400 * 86_400),
+        }
+    }
+}
+
+impl CoursesConfig {
+    /// Returns them as the part takes them.
+    pub fn options(&self) -> CoursesOptions {
+        CoursesOptions {
+            private_addresses: self.private_addresses,
+            silence: self.session_silence.0,
+            traces_kept: self.traces_kept.0,
+            launches_kept: self.launches_kept.0,
+        }
     }
 }
 

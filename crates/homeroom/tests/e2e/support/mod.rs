@@ -2,9 +2,11 @@
 
 mod client;
 mod faults;
+mod learning;
 mod place;
 mod postgres;
 mod random;
+mod receiver;
 mod server;
 mod streams;
 mod wire;
@@ -13,9 +15,11 @@ use std::time::{Duration, Instant};
 
 pub use client::Client;
 pub use faults::Faults;
+pub use learning::{API, Learning, registered};
 pub use place::{Place, Ran};
 pub use postgres::Database;
 pub use random::Random;
+pub use receiver::{Received, Receiver};
 pub use server::Server;
 pub use streams::{Stream, Streams};
 pub use wire::{Answer, Wire};

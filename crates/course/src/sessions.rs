@@ -1,0 +1,177 @@
+//! Ends sessions that have said nothing for a while: learners close windows, and phones sleep.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Write};
+
+use crate::courses::Courses;
+use crate::error::Error;
+use crate::options::micros;
+use crate::row::{Columns, rows_of, write};
+use crate::run_time::{ActivityState, Completion, Progress, finish, time_out, whole};
+use crate::settings::Settings;
+use crate::sql;
+use crate::version::Version;
+use crate::watch::{Watch, changes};
+
+/// Sessions that are read at a time.
+const AT_A_TIME: i64 = 200;
+
+/// A session that has said nothing for a while.
+#[derive(Debug, Clone)]
+struct Silent {
+    launch: String,
+    registration: String,
+    instance: i64,
+}
+
+impl Courses {
+    /// Ends the sessions in which nothing was saved for longer than the operator allows. Returns how many.
+    ///
+    /// What content has not ended counts as suspended: the learner resumes at the next launch. A commit
+    /// that comes later opens the session again.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub async fn end_silent_sessions(&self, now: ChangedAt) -> Result<usize, Error> {
+        let now = now.0;
+        let since = now.saturating_sub(micros(self.options.silence));
+        let (mut last, mut ended, mut is_noticed) = (String::new(), 0, false);
+        loop {
+            let arguments = vec![last.as_str().into(), since.into(), AT_A_TIME.into()];
+            let rows = self.list(sql::SESSIONS_SILENT, arguments).await?;
+            for row in &rows {
+                let mut row = Columns::of(row, "a session");
+                let silent = Silent {
+                    launch: row.text()?,
+                    registration: row.text()?,
+                    instance: row.number()?,
+                };
+                last.clone_from(&silent.launch);
+                if let Some(told) = self.end_session(silent, since, now).await? {
+                    ended += 1;
+                    is_noticed |= told;
+                }
+            }
+            if rows.is_empty() {
+                break;
+            }
+        }
+        if is_noticed {
+            self.noticed.notify_one();
+        }
+        Ok(ended)
+    }
+
+    /// Ends a session, unless it has said something by now. Returns whether somebody is to be told, or
+    /// nothing if it goes on or had ended already.
+    async fn end_session(
+        &self,
+        silent: Silent,
+        since: i64,
+        now: i64,
+    ) -> Result<Option<bool>, Error> {
+        let gone = write(sql::SESSION_ENDED, vec![silent.launch.as_str().into()]);
+        let found = self.registration(&silent.registration, Some(silent.instance)).await;
+        let version = match &found {
+            Ok(found) => self.version(&found.course, found.version, now).await,
+            Err(error) => Err(error.clone()),
+        };
+        let version = match version {
+            Ok(version) => version,
+            Err(Error::Unknown(_)) => {
+                self.write(vec![gone]).await?;
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let watch = self.watch(&version, now).await?;
+        let key = || vec![silent.registration.as_str().into(), silent.instance.into()];
+        let ask = vec![
+            Ask::Part(Sql::new(sql::COMMIT_REGISTRATION, key())),
+            Ask::Part(Sql::new(sql::ACTIVITIES, key())),
+        ];
+        let end = Arc::new(End { silent, version, watch, since, now });
+        let decide = move |found: Vec<Answer>| match end.decide(found, gone.clone()) {
+            Ok((writes, told)) => Decision::Write(writes, told),
+            Err(error) => Decision::Refuse(error),
+        };
+        self.run(Plan { ask, decide }).await
+    }
+}
+
+/// The end of a session.
+struct End {
+    silent: Silent,
+    version: Arc<Version>,
+    watch: Watch,
+    since: i64,
+    now: i64,
+}
+
+impl End {
+    fn decide(&self, found: Vec<Answer>, gone: Write) -> Result<(Vec<Write>, Option<bool>), Error> {
+        let mut found = found.into_iter();
+        let rows = rows_of(found.next());
+        let Some(row) = rows.first() else { return Ok((vec![gone], None)) };
+        let mut row = Columns::of(row, "a registration");
+        let mut progress: Progress = row.json()?;
+        let (_, completed) = (row.some_number()?, row.some_number()?);
+        let own: Settings = row.json()?;
+        let Silent { launch, registration, instance } = &self.silent;
+        match progress.launches.get_mut(launch) {
+            Some(known) if !known.is_ended && known.last >= self.since => {
+                return Ok((vec![], None));
+            }
+            Some(known) if !known.is_ended => {
+                known.is_ended = true;
+                known.is_timed_out = true;
+            }
+            _ => return Ok((vec![gone], None)),
+        }
+        let mut states: BTreeMap<String, ActivityState> = BTreeMap::new();
+        for row in rows_of(found.next()) {
+            let mut row = Columns::of(&row, "an activity");
+            states.insert(row.text()?, row.json()?);
+        }
+        let Version { standard, tree, .. } = &*self.version;
+        let before = whole(*standard, tree, &states);
+        let text = |value: Result<String, serde_json::Error>| {
+            value.map_err(|_| Error::damaged("a registration"))
+        };
+        let mut writes = vec![gone];
+        for (id, state) in &mut states {
+            if state.launch != *launch || !time_out(state) {
+                continue;
+            }
+            if let Some(activity) = tree.find(id) {
+                finish(state, *standard, activity);
+            }
+            let state = text(serde_json::to_string(state))?;
+            let arguments = vec![
+                registration.as_str().into(),
+                (*instance).into(),
+                id.as_str().into(),
+                state.into(),
+            ];
+            writes.push(write(sql::COMMIT_STATE, arguments));
+        }
+        let after = whole(*standard, tree, &states);
+        let is_completed = after.completion == Completion::Completed;
+        let completed = completed.or(is_completed.then_some(self.now));
+        let arguments = vec![
+            registration.as_str().into(),
+            (*instance).into(),
+            text(serde_json::to_string(&progress))?.into(),
+            self.now.into(),
+            completed.into(),
+        ];
+        writes.push(write(sql::SESSION_TIMED_OUT, arguments));
+        let subject = (registration.as_str(), *instance);
+        let told = self.watch.notices(&own, subject, changes(before, after), true);
+        writes.extend(told.iter().map(|notice| notice.write(self.now)));
+        Ok((writes, Some(!told.is_empty())))
+    }
+}

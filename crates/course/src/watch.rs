@@ -1,0 +1,85 @@
+//! Who is to be told of a registration's changes.
+
+use std::sync::Arc;
+
+use crate::courses::Courses;
+use crate::error::Error;
+use crate::notice::{NewNotice, POST_BACK, REGISTRATION_CHANGED, bit, names, receiver};
+use crate::run_time::Outcome;
+use crate::settings::{POST_BACK_URL, Settings, in_force};
+use crate::subscription::Subscription;
+use crate::version::Version;
+
+/// Who is to be told of the changes of the registrations for a version.
+#[derive(Debug, Clone)]
+pub(crate) struct Watch {
+    /// Where results are posted if the registration does not say it.
+    inherited: String,
+    subscriptions: Arc<Vec<Subscription>>,
+}
+
+/// Returns what has changed, as bits.
+pub(crate) fn changes(before: Outcome, after: Outcome) -> i64 {
+    let of = |is_other: bool, name: &str| if is_other { bit(name) } else { 0 };
+    of(before.completion != after.completion, "CompletionChanged")
+        | of(before.success != after.success, "SuccessChanged")
+        | of(before.score != after.score, "ScoreChanged")
+}
+
+impl Watch {
+    /// Returns where results are posted; nowhere if it is empty.
+    fn url<'s>(&'s self, own: &'s Settings) -> &'s str {
+        own.get(POST_BACK_URL).map_or(&self.inherited, String::as_str)
+    }
+
+    /// Returns whether anybody may have to be told of a registration with these settings.
+    pub(crate) fn is_on(&self, own: &Settings) -> bool {
+        !self.url(own).is_empty()
+            || self
+                .subscriptions
+                .iter()
+                .any(|one| one.definition.enabled && one.definition.topic == REGISTRATION_CHANGED)
+    }
+
+    /// Returns the notices of what has changed, and perhaps of the end of a session.
+    pub(crate) fn notices(
+        &self,
+        own: &Settings,
+        (registration, instance): (&str, i64),
+        of_result: i64,
+        has_ended: bool,
+    ) -> Vec<NewNotice> {
+        let all_changes = of_result | if has_ended { bit("SessionEnded") } else { 0 };
+        if all_changes == 0 {
+            return vec![];
+        }
+        let to = |target: &str, url: &str| NewNotice {
+            target: target.to_owned(),
+            topic: REGISTRATION_CHANGED,
+            subject: (registration.to_owned(), instance),
+            changes: all_changes,
+            receiver: receiver(url),
+        };
+        let url = self.url(own);
+        let mut all = vec![];
+        if !url.is_empty() {
+            all.push(to(POST_BACK, url));
+        }
+        let named = names(all_changes);
+        for one in self.subscriptions.iter() {
+            if one.wants(REGISTRATION_CHANGED, &named) {
+                all.push(to(&one.id, &one.definition.url));
+            }
+        }
+        all
+    }
+}
+
+impl Courses {
+    /// Returns who is to be told of the changes of the registrations for a version.
+    pub(crate) async fn watch(&self, version: &Version, now: i64) -> Result<Watch, Error> {
+        let levels = self.levels_of(version, now).await?;
+        let inherited = in_force(&levels, POST_BACK_URL).to_owned();
+        Ok(Watch { inherited, subscriptions: self.subscriptions(now).await? })
+    }
+}
