@@ -151,7 +151,8 @@ fn value_of_secret(line: &str) -> Option<usize> {
     line.match_indices('=').map(|(at, _)| at).find_map(|at| {
         let divides = |c: char| c.is_whitespace() || "?&;,\"'`(){}<>=".contains(c);
         let at_name = line[..at].trim_end();
-        let begin = at_name.rfind(divides).map_or(0, |at| at + 1);
+        let begin = at_name.char_indices().rfind(|(_, c)| divides(*c));
+        let begin = begin.map_or(0, |(at, c)| at + c.len_utf8());
         let is_hidden = line[at + 1..].starts_with(HIDDEN);
         (!is_hidden && is_secret(&decoded(&decoded(&at_name[begin..])))).then_some(at + 1)
     })
@@ -224,6 +225,12 @@ mod tests {
         ] {
             assert_eq!(masked_text(given), shown, "{given}");
         }
+    }
+
+    #[test]
+    fn a_wide_blank_before_a_name_divides_it() {
+        assert_eq!(masked_text("x\u{2007}password=abc"), format!("x\u{2007}password={HIDDEN}"));
+        assert_eq!(masked_text("\u{2007}x=abc"), "\u{2007}x=abc");
     }
 
     proptest! {
