@@ -28,11 +28,12 @@ const OF_ONE_CONNECTION: [HeaderName; 10] = [
     EXPECT,
 ];
 
-const X_FORWARDED: [HeaderName; 4] = [
+const X_FORWARDED: [HeaderName; 5] = [
     HeaderName::from_static("x-forwarded-for"),
     HeaderName::from_static("x-forwarded-proto"),
     HeaderName::from_static("x-forwarded-host"),
     HeaderName::from_static("x-forwarded-port"),
+    HeaderName::from_static("x-forwarded-prefix"),
 ];
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
@@ -100,7 +101,7 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
 #[derive(Debug)]
 pub(crate) struct Asker<'a> {
     pub(crate) from: Option<IpAddr>,
-    /// Scheme, host and port as the caller sees them.
+    /// Scheme, host and port as the caller sees them, and the path that a proxy puts in front.
     pub(crate) base_url: &'a str,
     pub(crate) request_id: &'a str,
 }
@@ -118,7 +119,8 @@ pub(crate) fn to_upstream(headers: &mut HeaderMap, security: Security, asker: &A
     for name in X_FORWARDED.iter().chain([&FORWARDED]) {
         headers.remove(name);
     }
-    let (scheme, host) = asker.base_url.split_once("://").unwrap_or(("http", asker.base_url));
+    let (scheme, rest) = asker.base_url.split_once("://").unwrap_or(("http", asker.base_url));
+    let host = rest.split('/').next().unwrap_or(rest);
     let mut forwarded = String::new();
     if let Some(from) = asker.from {
         insert(headers, X_FORWARDED[0].clone(), &from.to_string());

@@ -1,5 +1,5 @@
 //! What a trusted reverse proxy reports about a request: the server's address as the caller sees
-//! it, and the caller's address.
+//! it, with the path that the proxy puts in front, and the caller's address.
 //!
 //! A proxy appends what it has seen to what the caller sent, which can be anything. So of several
 //! values, on one line or more, the last one counts: it comes from the trusted hop. A proxy that
@@ -10,9 +10,12 @@ use std::net::{IpAddr, SocketAddr};
 use http::HeaderMap;
 use http::uri::Uri;
 
+/// Longest path that a proxy may put in front.
+const PREFIX_BYTES_MAX: usize = 128;
+
 /// Returns scheme, host and port of a request, `https://api.example.org`. With `trusted`, the
-/// `X-Forwarded-…` headers of a reverse proxy come first; `is_secure` says whether the connection is
-/// within TLS.
+/// `X-Forwarded-…` headers of a reverse proxy come first, and the path that it takes off requests
+/// follows, `https://example.org/ods`; `is_secure` says whether the connection is within TLS.
 pub(crate) fn base_url(headers: &HeaderMap, uri: &Uri, trusted: bool, is_secure: bool) -> String {
     let forwarded = |name: &str| if trusted { last(headers, name) } else { None };
     let scheme = forwarded("x-forwarded-proto").filter(|s| matches!(*s, "http" | "https"));
@@ -23,10 +26,23 @@ pub(crate) fn base_url(headers: &HeaderMap, uri: &Uri, trusted: bool, is_secure:
         .filter(|host| is_host(host))
         .unwrap_or("localhost");
     let usual = if scheme == "https" { "443" } else { "80" };
+    let prefix = forwarded("x-forwarded-prefix").and_then(prefix).unwrap_or("");
     match forwarded("x-forwarded-port").filter(|p| p.parse::<u16>().is_ok() && *p != usual) {
-        Some(port) if !host.contains(':') => format!("{scheme}://{host}:{port}"),
-        _ => format!("{scheme}://{host}"),
+        Some(port) if !host.contains(':') => format!("{scheme}://{host}:{port}{prefix}"),
+        _ => format!("{scheme}://{host}{prefix}"),
     }
+}
+
+/// Returns a path without the slash at its end, if it is one and has nothing that could lead elsewhere
+/// or break out of a URL: segments of letters, digits and `-._~`.
+fn prefix(sent: &str) -> Option<&str> {
+    let path = sent.strip_suffix('/').unwrap_or(sent);
+    let is_segment = |segment: &str| {
+        !matches!(segment, "" | "." | "..")
+            && segment.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~".contains(&b))
+    };
+    let segments = path.strip_prefix('/')?;
+    (path.len() <= PREFIX_BYTES_MAX && segments.split('/').all(is_segment)).then_some(path)
 }
 
 /// Returns the caller's address as a trusted proxy gives it in `X-Forwarded-For`.
@@ -104,6 +120,32 @@ mod tests {
         assert_eq!(base(&[("host", "a\"b")], false), "http://localhost");
         let within_tls = base_url(&HeaderMap::new(), &Uri::from_static("/"), false, true);
         assert_eq!(within_tls, "https://localhost");
+    }
+
+    #[test]
+    fn a_trusted_proxy_may_put_a_path_in_front_that_is_nothing_but_a_path() {
+        let with = |prefix: &str, trusted: bool| {
+            base(&[("host", "api.example.org"), ("x-forwarded-prefix", prefix)], trusted)
+        };
+
+        for (sent, seen) in [
+            ("/ods", "/ods"),
+            ("/ods/", "/ods"),
+            ("/districts/north-1/v1.2", "/districts/north-1/v1.2"),
+            ("/evil, /ods", "/ods"),
+            ("/", ""),
+            ("ods", ""),
+            ("//evil.example", ""),
+            ("/ods//x", ""),
+            ("/ods/../x", ""),
+            ("/%2e%2e", ""),
+            ("/a\"b", ""),
+            ("/a?b", ""),
+        ] {
+            assert_eq!(with(sent, true), format!("http://api.example.org{seen}"), "{sent}");
+        }
+        assert_eq!(with(&format!("/{}", "a".repeat(128)), true), "http://api.example.org");
+        assert_eq!(with("/ods", false), "http://api.example.org");
     }
 
     #[test]

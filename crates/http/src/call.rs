@@ -60,7 +60,8 @@ pub struct Call<C> {
     pub request_id: String,
     /// The id to correlate the answer by: the caller's `correlationid`, or the request id.
     pub correlation_id: String,
-    /// Scheme, host and port as the caller sees them, `http://127.0.0.1:8080`.
+    /// Scheme, host and port as the caller sees them, `http://127.0.0.1:8080`, and the path that a
+    /// trusted proxy puts in front, if there is one.
     pub base_url: String,
     /// Host and port that the request itself names, regardless of proxies; empty where it names
     /// none, or more than one.

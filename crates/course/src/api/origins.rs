@@ -16,9 +16,13 @@ pub struct Origins {
 }
 
 impl Origins {
-    /// Returns the origin for links that callers of the API get: the one that they have called.
+    /// Returns the origin for links that callers of the API get: the one that they have called. The
+    /// player stands at its root, even where a proxy puts a path in front of the API.
     pub(crate) fn api(&self, call: &Call) -> String {
-        self.main_url.as_deref().unwrap_or(&call.base_url).trim_end_matches('/').to_owned()
+        match &self.main_url {
+            Some(configured) => configured.trim_end_matches('/').to_owned(),
+            None => without_path(&call.base_url).to_owned(),
+        }
     }
 
     /// Returns the origin of the API.
@@ -35,9 +39,16 @@ impl Origins {
     }
 }
 
+/// Returns scheme, host and port of a base URL.
+fn without_path(base: &str) -> &str {
+    let host = base.find("://").map_or(0, |at| at + 3);
+    let end = base[host..].find('/').map_or(base.len(), |at| host + at);
+    &base[..end]
+}
+
 /// Returns the port that a base URL names.
 fn port_of(base: &str) -> Option<u16> {
-    base.rsplit_once(':').and_then(|(_, port)| port.parse().ok())
+    without_path(base).rsplit_once(':').and_then(|(_, port)| port.parse().ok())
 }
 
 /// Returns the same scheme and host with another port.
@@ -67,6 +78,9 @@ mod tests {
         ] {
             assert_eq!(origin(base, None, 8081), content);
         }
+        assert_eq!(without_path("https://example.org:444/ods"), "https://example.org:444");
+        assert_eq!(without_path("http://[::1]:8080"), "http://[::1]:8080");
+        assert_eq!(port_of("https://example.org:444/ods"), Some(444));
         let configured = Some("https://content.example.org/");
         assert_eq!(origin("http://a", configured, 1), "https://content.example.org");
     }
