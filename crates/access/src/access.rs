@@ -17,6 +17,7 @@ use crate::claims::Claims;
 use crate::error::AccessError;
 use crate::items::stable_id;
 use crate::records::{ClientRecord, SecretRecord};
+use crate::refused_logins::RefusedLogins;
 use crate::registry::Registry;
 use crate::secret::SecretHasher;
 use crate::server_keys::server_keys;
@@ -64,6 +65,7 @@ pub struct Access {
     pub(crate) managing: tokio::sync::Mutex<()>,
     /// When the registry was last read for a caller that was unknown.
     pub(crate) caught_up: tokio::sync::Mutex<Option<std::time::Instant>>,
+    pub(crate) refused_logins: RefusedLogins,
 }
 
 impl std::fmt::Debug for Access {
@@ -117,6 +119,7 @@ impl Access {
             live: Mutex::default(),
             managing: tokio::sync::Mutex::new(()),
             caught_up: tokio::sync::Mutex::default(),
+            refused_logins: RefusedLogins::default(),
         };
         access.refresh().await?;
         access.adopt_clients(now).await?;

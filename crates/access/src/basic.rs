@@ -19,6 +19,17 @@ const CREDENTIALS_BYTES_MAX: usize = 1_024;
 /// Distinguishes credentials from tokens in the cache of both.
 const CACHE_CONTEXT: &[u8] = b"key and secret\0";
 
+/// Returns the key that the Basic credentials of an `Authorization` header name.
+pub(crate) fn key_of(authorization: &str) -> Option<String> {
+    let (_, encoded) = authorization.trim().split_once(' ')?;
+    let encoded = Some(encoded.trim()).filter(|encoded| encoded.len() <= CREDENTIALS_BYTES_MAX)?;
+    Some(decoded(encoded)?.split_once(':')?.0.to_owned())
+}
+
+fn decoded(encoded: &str) -> Option<String> {
+    String::from_utf8(BASE64.decode(encoded).ok()?).ok()
+}
+
 impl Access {
     /// Recognizes the caller by the Basic credentials of an `Authorization` header, and lets it into
     /// `scope`. The secret is compared once and then found by its hash, as a token is.
@@ -45,7 +56,7 @@ impl Access {
                 unrecognized("The Authorization header is longer than any credentials.").into()
             );
         }
-        let decoded = BASE64.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let decoded = decoded(encoded);
         let Some((key, secret)) = decoded.as_deref().and_then(|text| text.split_once(':')) else {
             return Err(unrecognized(
                 "The Basic Authorization header is not the base64 of KEY:SECRET.",

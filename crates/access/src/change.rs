@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use homeroom_http::Timestamp;
-use homeroom_store::Sql;
+use homeroom_store::{Sql, StoreError};
 use serde_json::{Value, json};
 
 use crate::access::Access;
+use crate::audit::{Author, DONE, UNKNOWN, What};
 use crate::claim_set::{ClaimSet, fold_name};
 use crate::client::{ApiClient, Scope, Status};
 use crate::error::AccessError;
@@ -72,6 +73,9 @@ pub struct Change<'a> {
     access: &'a Access,
     _managing: tokio::sync::MutexGuard<'a, ()>,
     now: Timestamp,
+    author: Author,
+    /// What the audit log will say.
+    noted: Vec<(String, What)>,
     writes: Vec<Sql>,
     effects: Vec<Effect>,
     /// Clients as they will be after the change, by key.
@@ -94,18 +98,33 @@ enum Effect {
 }
 
 impl Access {
-    /// Begins a change of the registry as it is in the store.
+    /// Begins a change of the registry as it is in the store, which the server itself makes.
     ///
     /// # Errors
     ///
     /// [`ManageError::Access`] when the store cannot be read.
     pub async fn begin_change(&self, now: Timestamp) -> Result<Change<'_>, ManageError> {
+        self.begin_change_by(Author::default(), now).await
+    }
+
+    /// Begins a change that somebody asks for, by whose name it is in the audit log.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Access::begin_change`].
+    pub async fn begin_change_by(
+        &self,
+        author: Author,
+        now: Timestamp,
+    ) -> Result<Change<'_>, ManageError> {
         let managing = self.managing.lock().await;
         self.refresh_managing().await?;
         Ok(Change {
             access: self,
             _managing: managing,
             now,
+            author,
+            noted: vec![],
             writes: vec![],
             effects: vec![],
             clients: BTreeMap::new(),
@@ -158,6 +177,8 @@ impl Access {
             let instance = json!({"name": "Homeroom", "instanceType": "OdsInstance"});
             change.put(ItemKind::OdsInstance, Some(ODS_INSTANCE), instance)?;
         }
+        // Nobody has asked for it, and it changes no rights.
+        change.noted.clear();
         change.commit().await?;
         Ok(has_more)
     }
@@ -204,6 +225,9 @@ impl Change<'_> {
         };
         let arguments = vec![kind.name().into(), id.into(), definition.to_string().into()];
         self.writes.push(Sql::new(sql::PUT_MANAGED, arguments));
+        let is_new = self.look_up(|registry| registry.item(kind, id).is_none());
+        let done = if is_new { "created" } else { "changed" };
+        self.note(format!("{}.{done}", kind.name()), What::Item(id));
         self.effects.push(Effect::Put(kind, id, definition));
         Ok(id)
     }
@@ -211,6 +235,7 @@ impl Change<'_> {
     /// Removes an item.
     pub fn remove(&mut self, kind: ItemKind, id: i64) {
         self.writes.push(Sql::new(sql::REMOVE_MANAGED, vec![kind.name().into(), id.into()]));
+        self.note(format!("{}.removed", kind.name()), What::Item(id));
         self.effects.push(Effect::Remove(kind, id));
     }
 
@@ -236,6 +261,9 @@ impl Change<'_> {
             self.now.0.into(),
         ];
         self.writes.push(Sql::new(sql::PUT_CLAIM_SET, arguments));
+        let is_new = self.look_up(|registry| registry.own_set(&fold_name(&set.name)).is_err());
+        let action = if is_new { "claim-set.created" } else { "claim-set.changed" };
+        self.note(action, What::ClaimSet(set.name.clone()));
         self.effects.push(Effect::PutSet(set, id));
     }
 
@@ -319,6 +347,9 @@ impl Change<'_> {
 
     fn remove_set(&mut self, folded: String) {
         self.writes.push(Sql::new(sql::REMOVE_CLAIM_SET, vec![folded.as_str().into()]));
+        let name =
+            self.look_up(|registry| registry.set(&folded).map(|known| known.set.name.clone()));
+        self.note("claim-set.removed", What::ClaimSet(name.unwrap_or_else(|| folded.clone())));
         self.effects.push(Effect::RemoveSet(folded));
     }
 
@@ -334,11 +365,21 @@ impl Change<'_> {
         if self.writes.is_empty() {
             return Ok(());
         }
-        let Self { access, mut writes, effects, clients, last, .. } = self;
+        let Self { access, mut writes, effects, clients, last, author, noted, .. } = self;
         for (kind, id) in &last {
             writes.push(Sql::new(sql::PUT_LAST, vec![(*kind).into(), (*id).into()]));
         }
-        let version = access.write(writes).await?;
+        let tell = |outcome| {
+            for (action, what) in &noted {
+                author.write(action, what, outcome);
+            }
+        };
+        let written = access.write(writes).await;
+        if let Err(ManageError::Access(AccessError::Store(StoreError::Unsure))) = &written {
+            tell(UNKNOWN);
+        }
+        let version = written?;
+        tell(DONE);
         let has_views = effects.iter().any(|effect| {
             use ItemKind::AuthorizationStrategy as View;
             matches!(effect, Effect::Put(View, ..) | Effect::Remove(View, _))
@@ -364,6 +405,19 @@ impl Change<'_> {
             }
         });
         Ok(())
+    }
+
+    /// Notes something for the audit log, once.
+    fn note(&mut self, action: impl Into<String>, what: What) {
+        let noted = (action.into(), what);
+        if !self.noted.contains(&noted) {
+            self.noted.push(noted);
+        }
+    }
+
+    /// Notes something about a key for the audit log.
+    fn note_key(&mut self, action: &str, key: &str) {
+        self.note(action, What::Key { key: key.to_owned(), claim_set: None });
     }
 
     fn next_id(&mut self, kind: &'static str) -> Result<i64, ManageError> {

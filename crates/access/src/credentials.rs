@@ -22,7 +22,7 @@ pub struct Credentials {
 }
 
 /// The one of a request's credentials by which its caller is recognized.
-enum Chosen<'a> {
+pub(crate) enum Chosen<'a> {
     Token(&'a str),
     Basic(&'a str),
     ApiKey(&'a str),
@@ -85,7 +85,7 @@ impl Credentials {
 
     /// Returns what counts where these are accepted: headers first, since they are of this request, and
     /// then what its connection has shown. Headers that are not accepted do not count.
-    fn chosen(&self, by: &[Credential]) -> Chosen<'_> {
+    pub(crate) fn chosen(&self, by: &[Credential]) -> Chosen<'_> {
         let accepts = |credential| by.contains(&credential);
         let authorization = self.authorization.as_ref().map(|value| value.to_str().unwrap_or(""));
         match (authorization, &self.api_key, &self.certificate) {

@@ -24,6 +24,7 @@
 
 mod access;
 mod action;
+mod audit;
 mod authorize;
 mod basic;
 mod cache;
@@ -46,6 +47,7 @@ mod grant;
 mod holder;
 pub mod import;
 mod items;
+mod login;
 mod manage;
 mod many;
 mod oauth;
@@ -55,6 +57,7 @@ mod proven;
 mod recognize;
 mod recognized;
 mod records;
+mod refused_logins;
 mod registry;
 mod relation;
 mod revive;
@@ -69,6 +72,7 @@ mod token_info;
 
 pub use access::{Access, AccessConfig};
 pub use action::{Action, PerAction};
+pub use audit::{AUDIT, Author};
 pub use authorize::{authorize, authorize_upsert};
 pub use caller::{AsOf, Caller, Lapsed};
 pub use change::{Change, ClientRights, NewClient};
@@ -91,6 +95,7 @@ pub use grant::{
 };
 pub use holder::Holder;
 pub use items::{ItemKind, ODS_INSTANCE, stable_id};
+pub use login::RefusedLogin;
 pub use manage::{EDUCATION_ORGANIZATIONS_MAX, Manage, NAMESPACE_PREFIXES_MAX, TEXT_MAX};
 pub use many::{Begun, Planner};
 pub use phase::Phase;

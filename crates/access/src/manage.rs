@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::access::Access;
-
+use crate::audit::Author;
 use crate::client::ApiClient;
 use crate::explain::Explain;
 
@@ -130,14 +130,28 @@ pub enum Manage {
 }
 
 impl Access {
-    /// Executes a management command. Changes take effect with the next request.
+    /// Executes a management command of the server itself. Changes take effect with the next request.
     ///
     /// # Errors
     ///
     /// [`ManageError`]. Nothing was changed, except after [`StoreError::Unsure`](homeroom_store::StoreError::Unsure), where that is
     /// unknown.
     pub async fn manage(&self, asked: Manage, now: Timestamp) -> Result<Value, ManageError> {
-        let mut change = self.begin_change(now).await?;
+        self.manage_by(Author::default(), asked, now).await
+    }
+
+    /// Executes a management command of somebody, by whose name it is in the audit log.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Access::manage`].
+    pub async fn manage_by(
+        &self,
+        author: Author,
+        asked: Manage,
+        now: Timestamp,
+    ) -> Result<Value, ManageError> {
+        let mut change = self.begin_change_by(author, now).await?;
         match asked {
             Manage::CreateKey {
                 claim_set,

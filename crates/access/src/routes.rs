@@ -9,12 +9,17 @@ use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::access::Access;
 use crate::client::{ApiClient, Call, Scope};
+use crate::login::RefusedLogin;
 use crate::oauth::{OAUTH, OAuthError, TokenRequest, issued};
 use crate::recognize::{IssuedToken, TokenRefusal};
 use crate::recognized::changing;
 
 /// Most bytes of the body of a request about a token.
 pub const TOKEN_REQUEST_BYTES_MAX: usize = 16 << 10;
+
+/// Where clients get tokens, and where those of the Admin API do.
+const TOKEN: &str = "/oauth/token";
+const ADMIN_TOKEN: &str = "/adminapi/connect/token";
 
 /// The scope that clients of the Ed-Fi Admin API ask for.
 const ADMIN_SCOPE: &str = "edfi_admin_api/full_access";
@@ -32,9 +37,8 @@ pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
             .with_body(BodyLimits::of_bytes(TOKEN_REQUEST_BYTES_MAX))
     };
     vec![
-        route(Method::POST, "/oauth/token", handler(access, post_token)).refused_as(&OAUTH),
-        route(Method::POST, "/adminapi/connect/token", handler(access, post_admin_token))
-            .refused_as(&OAUTH),
+        route(Method::POST, TOKEN, handler(access, post_token)).refused_as(&OAUTH),
+        route(Method::POST, ADMIN_TOKEN, handler(access, post_admin_token)).refused_as(&OAUTH),
         route(Method::GET, "/.well-known/jwks.json", handler(access, get_keys)),
     ]
 }
@@ -42,10 +46,11 @@ pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
 async fn post_token(access: Arc<Access>, mut call: Call) -> Result<Response, Problem> {
     let request = match token_request(&mut call).await? {
         Ok(request) => request,
-        Err(error) => return Ok(error.into_response()),
+        Err(error) => return Ok(malformed(&access, &call, TOKEN, error)),
     };
     let scope = request.scope.as_deref();
     let issued = issue(&access, &request, scope, call.now).await;
+    told(&access, &call, TOKEN, &request, &issued);
     answer(issued, scope, NOT_ITS_ORGANIZATION)
 }
 
@@ -54,7 +59,7 @@ async fn post_token(access: Arc<Access>, mut call: Call) -> Result<Response, Pro
 async fn post_admin_token(access: Arc<Access>, mut call: Call) -> Result<Response, Problem> {
     let request = match token_request(&mut call).await? {
         Ok(request) => request,
-        Err(error) => return Ok(error.into_response()),
+        Err(error) => return Ok(malformed(&access, &call, ADMIN_TOKEN, error)),
     };
     let mut scopes = request.scope.iter().flat_map(|scope| scope.split_whitespace());
     let issued = if scopes.all(|scope| scope == ADMIN_SCOPE) {
@@ -67,6 +72,8 @@ async fn post_admin_token(access: Arc<Access>, mut call: Call) -> Result<Respons
         registered.is_some_and(|registered| registered.client.has_scope(Scope::Admin))
     });
     if issued.is_ok() && !is_admin {
+        let reason = "the key is not for management";
+        access.refused_token(&RefusedLogin::of(&call, ADMIN_TOKEN, reason), Some(&request.key));
         return Ok(OAuthError::new(
             StatusCode::BAD_REQUEST,
             "unauthorized_client",
@@ -75,7 +82,33 @@ async fn post_admin_token(access: Arc<Access>, mut call: Call) -> Result<Respons
         )
         .into_response());
     }
+    told(&access, &call, ADMIN_TOKEN, &request, &issued);
     answer(issued, request.scope.as_deref(), NOT_THE_ADMIN_SCOPE)
+}
+
+/// Logs a request that names no key and secret, and answers it.
+fn malformed(access: &Access, call: &Call, route: &str, error: OAuthError) -> Response {
+    access.refused_token(&RefusedLogin::of(call, route, "the request is malformed"), None);
+    error.into_response()
+}
+
+/// Logs a refusal.
+fn told(
+    access: &Access,
+    call: &Call,
+    route: &str,
+    request: &TokenRequest,
+    issued: &Result<IssuedToken, TokenRefusal>,
+) {
+    let Err(refusal) = issued else { return };
+    let reason = match refusal {
+        TokenRefusal::Client => "the key is unknown, suspended or revoked, or its secret is wrong",
+        TokenRefusal::Scope => "the key does not have the scope",
+        TokenRefusal::InDoubt => "the outcome of a change of keys is unknown",
+        TokenRefusal::TooMany(_) => "the key has too many live tokens",
+        TokenRefusal::NoRandom => "the system provides no random bytes",
+    };
+    access.refused_token(&RefusedLogin::of(call, route, reason), Some(&request.key));
 }
 
 /// Issues a token; a key that is unknown is first looked up in the store.

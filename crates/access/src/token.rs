@@ -95,7 +95,8 @@ impl TokenKeys {
         if now < claims.expires() { Ok(claims) } else { Err(TokenError::Expired) }
     }
 
-    fn read(&self, token: &str) -> Option<TokenClaims> {
+    /// Returns the claims of a token that this server has issued, expired or not.
+    pub(crate) fn read(&self, token: &str) -> Option<TokenClaims> {
         if token.len() > TOKEN_BYTES_MAX {
             return None;
         }

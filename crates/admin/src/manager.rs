@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use homeroom_access::{Access, Call, Caller, Change, Scope};
+use homeroom_access::{Access, Author, Call, Caller, Change, Scope};
 
 use crate::hierarchy::Hierarchy;
 use crate::refusal::Refusal;
@@ -37,7 +37,7 @@ impl Manager {
     /// Begins a change, if the caller may still manage. The caller is recognized by the registry,
     /// which nothing else changes until this change is over.
     pub(crate) async fn begin(&self, call: &Call) -> Result<Change<'_>, Refusal> {
-        let change = self.access.begin_change(call.now).await?;
+        let change = self.access.begin_change_by(Author::of_call(call), call.now).await?;
         self.caller.again(&self.access)?;
         Ok(change)
     }

@@ -1,9 +1,9 @@
 //! Explains how a stored document relates to a grant, subject by subject, and through what.
 
 use homeroom_access::{
-    Access, AskedDocument, By, Denial, DocumentStanding, Grant, Manage, ManageError, Part, Phase,
-    Relationships, Restriction, Standing, Strategy, StrategyStanding, SubjectStanding, ViewBound,
-    missing_relation, title,
+    Access, AskedDocument, Author, By, Denial, DocumentStanding, Grant, Manage, ManageError, Part,
+    Phase, Relationships, Restriction, Standing, Strategy, StrategyStanding, SubjectStanding,
+    ViewBound, missing_relation, title,
 };
 use homeroom_document::rights::{
     Asked, AskedViews, namespace_of, owner, questions, start, stored_starts, way,
@@ -21,7 +21,7 @@ const HOLDERS_MAX: u16 = 200;
 /// Most paths that are followed in parallel from a person.
 const FOLLOWED_MAX: usize = 200;
 
-/// Executes a management command. An explanation of a stored document says how the document stands
+/// Executes a management command of somebody. An explanation of a stored document says how the document stands
 /// to the key's grants.
 ///
 /// # Errors
@@ -31,9 +31,12 @@ pub async fn manage(
     api: &DataApi,
     access: &Access,
     asked: Manage,
+    author: Author,
     now: Timestamp,
 ) -> Result<serde_json::Value, ManageError> {
-    let Manage::Explain(asked) = asked else { return access.manage(asked, now).await };
+    let Manage::Explain(asked) = asked else {
+        return access.manage_by(author, asked, now).await;
+    };
     let mut explanation = access.explain(&asked, now).await?;
     if let Some(AskedDocument { resource, id, grants }) = explanation.document().cloned() {
         let resource = api.catalog.model.resource(resource);

@@ -10,6 +10,8 @@ use homeroom_access::ApiClient;
 use homeroom_http::{Cors, Params, Route, Timestamp};
 use serde::Serialize;
 
+use crate::recognition::Sender;
+
 /// Most bytes of lines that wait to be written; further lines are counted and left out.
 const WAITING_BYTES_MAX: usize = 4 << 20;
 /// Bytes of waiting lines that are written at once.
@@ -52,7 +54,10 @@ struct Lines {
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) route: &'static str,
-    pub(crate) client: Option<String>,
+    /// The key of the request, or the name of a caller whom the part has recognized.
+    pub(crate) key: Option<String>,
+    /// Name of the key's application.
+    client: Option<String>,
     pub(crate) cors: Option<Arc<Cors>>,
     /// Whether there is a log.
     is_logged: bool,
@@ -63,6 +68,14 @@ impl Told {
     /// Creates what is said of a request whose route is not known yet.
     pub(crate) fn new(is_logged: bool) -> Self {
         Self { is_logged, ..Self::default() }
+    }
+
+    /// Records the sender, if it is known.
+    pub(crate) fn of_sender(&mut self, sender: &Sender) {
+        self.key = sender.name().map(str::to_owned);
+        if self.is_logged {
+            self.client = sender.client().map(|client| client.application.clone());
+        }
     }
 
     /// Records the route, and the values of those placeholders that may be logged.
@@ -97,6 +110,8 @@ struct Line<'a> {
     resource: Option<&'a str>,
     status: u16,
     ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<&'a str>,
     request_id: &'a str,
@@ -136,6 +151,7 @@ impl AccessLog {
             resource: request.told.resource.as_deref(),
             status: request.status,
             ms: (request.time.as_secs_f64() * 1e6).round() / 1e3,
+            key: request.told.key.as_deref(),
             client: request.told.client.as_deref(),
             request_id: request.request_id,
             correlation_id: request.correlation_id,
@@ -218,7 +234,12 @@ mod tests {
     fn lines(which: LoggedRequests, statuses: &[u16]) -> Vec<serde_json::Value> {
         let kept = Kept::default();
         let log = AccessLog::new(which, Box::new(kept.clone())).unwrap();
-        let told = Told { route: "/a/{id}", client: Some("key".into()), ..Told::default() };
+        let told = Told {
+            route: "/a/{id}",
+            key: Some("key".into()),
+            client: Some("SIS".into()),
+            ..Told::default()
+        };
         for status in statuses {
             log.write(&Logged {
                 at: Timestamp(1_795_000_000_000_000),
@@ -245,7 +266,8 @@ mod tests {
             lines[0],
             serde_json::json!({
                 "timestamp": "2026-11-18T11:06:40.000Z", "level": "INFO", "message": "request",
-                "method": "GET", "route": "/a/{id}", "status": 200, "ms": 1.234, "client": "key",
+                "method": "GET", "route": "/a/{id}", "status": 200, "ms": 1.234, "key": "key",
+                "client": "SIS",
                 "request_id": "r", "correlation_id": "a\"b",
             })
         );

@@ -46,6 +46,8 @@ pub struct Metrics {
     rate_refused: Counter<u64, AtomicU64>,
     access: OnceLock<Arc<Access>>,
     verified: Counter<u64, AtomicU64>,
+    tokens_refused: Counter<u64, AtomicU64>,
+    credentials_refused: Counter<u64, AtomicU64>,
     budget_size: Family<BudgetLabel, Gauge>,
     budget_used: Family<BudgetLabel, Gauge>,
     budget_refused: Family<BudgetLabel, Counter<u64, AtomicU64>>,
@@ -111,6 +113,17 @@ impl Metrics {
             "Tokens and secrets that were verified because they were not in the cache",
             verified.clone(),
         );
+        let (tokens_refused, credentials_refused) = (Counter::default(), Counter::default());
+        registry.register(
+            "homeroom_tokens_refused",
+            "Requests for a token that were refused",
+            tokens_refused.clone(),
+        );
+        registry.register(
+            "homeroom_credentials_refused",
+            "Requests answered 401 because of the token, key or certificate that they showed",
+            credentials_refused.clone(),
+        );
         let (budgets, rate, access) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         Self {
             registry,
@@ -122,6 +135,8 @@ impl Metrics {
             rate_refused,
             access,
             verified,
+            tokens_refused,
+            credentials_refused,
             budget_size,
             budget_used,
             budget_refused,
@@ -169,6 +184,9 @@ impl Metrics {
     fn read_counts(&self) {
         if let Some(access) = self.access.get() {
             self.verified.inner().store(access.verifications(), Ordering::Relaxed);
+            self.tokens_refused.inner().store(access.tokens_refused(), Ordering::Relaxed);
+            let refused = access.credentials_refused();
+            self.credentials_refused.inner().store(refused, Ordering::Relaxed);
         }
         if let Some(rate) = self.rate.get() {
             self.rate_refused.inner().store(rate.refused(), Ordering::Relaxed);

@@ -23,12 +23,12 @@ pub mod terminal;
 pub mod upload;
 pub mod views;
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::config::Config;
-use crate::config::ConfigArgs;
+use crate::config::{Config, ConfigArgs, LogConfig};
 use crate::exit::Failure;
 
 /// Reads the configuration and starts logging, for a command that ends soon.
@@ -58,7 +58,10 @@ pub fn prepare_quietly_with(
     if is_default {
         config.log.level = "warn".into();
     }
-    crate::logging::start(&config.log)?;
+    // A person at a terminal sees what they do; it is logged where somebody keeps the log.
+    let is_kept = config.log.audit_file.is_some() || !std::io::stderr().is_terminal();
+    let log = LogConfig { audit: config.log.audit && is_kept, ..config.log.clone() };
+    crate::logging::start(&log)?;
     Ok(config)
 }
 

@@ -17,8 +17,11 @@ use std::time::Duration;
 mod request;
 mod socket;
 mod told;
+mod who;
 mod whose;
 
+use homeroom_access::Author;
+use homeroom_apis::ApisRequest;
 use homeroom_blobs::{BlobPlace, Blobs, Copied};
 use homeroom_bulk::Progress;
 use homeroom_document::AuditProgress;
@@ -66,7 +69,7 @@ enum Answer {
     Failed(String),
 }
 
-/// Does what a command asks, with an open store. A load polls `is_stopped`.
+/// Does what a command of `author` asks, with an open store. A load polls `is_stopped`.
 ///
 /// # Errors
 ///
@@ -74,6 +77,7 @@ enum Answer {
 pub fn perform(
     app: &App,
     runtime: &tokio::runtime::Handle,
+    author: Author,
     request: Request,
     progress: &mut dyn FnMut(Value),
     is_stopped: &dyn Fn() -> bool,
@@ -81,16 +85,24 @@ pub fn perform(
     let failed = |error: &dyn std::error::Error| Failure::Failed(crate::app::chain(error));
     match request {
         Request::Manage(manage) => runtime
-            .block_on(homeroom_data::manage(&app.data, &app.access, manage, Timestamp::now()))
+            .block_on(homeroom_data::manage(
+                &app.data,
+                &app.access,
+                manage,
+                author,
+                Timestamp::now(),
+            ))
             .map_err(|error| failed(&error)),
         Request::CreateSubscriber { create, subscription } => {
             let now = Timestamp::now();
-            let made = homeroom_data::manage(&app.data, &app.access, create, now);
+            let by = author.clone();
+            let made = homeroom_data::manage(&app.data, &app.access, create, by, now);
             let mut made = runtime.block_on(made).map_err(|error| failed(&error))?;
             let key = made["key"].as_str().unwrap_or_default();
             runtime
                 .block_on(app.apis.subscribe(key, &subscription))
                 .map_err(|error| failed(&error))?;
+            author.note_key("key.subscribed", key);
             if let (Some(made), Ok(Value::Object(subscription))) =
                 (made.as_object_mut(), serde_json::to_value(&subscription))
             {
@@ -100,7 +112,17 @@ pub fn perform(
             Ok(made)
         }
         Request::Apis(asked) => {
-            runtime.block_on(app.apis.manage(asked)).map_err(|error| failed(&error))
+            let done = runtime.block_on(app.apis.manage(asked.clone()));
+            let done = done.map_err(|error| failed(&error))?;
+            match &asked {
+                ApisRequest::Apply(_) => {
+                    let count = done.as_array().map_or(0, Vec::len);
+                    author.note("gateway.applied", &format!("{count} changes"));
+                }
+                ApisRequest::Subscribe { key, .. } => author.note_key("key.subscribed", key),
+                ApisRequest::Diff(_) | ApisRequest::Export {} => {}
+            }
+            Ok(done)
         }
         Request::Jobs(asked) => runtime
             .block_on(app.jobs.manage(asked, ChangedAt::now()))
@@ -230,7 +252,7 @@ pub fn request(
         crate::app::refuse_absent(config)?;
     }
     let app = runtime.block_on(App::open(config))?;
-    perform(&app, runtime.handle(), request, progress, &|| false)
+    perform(&app, runtime.handle(), who::here(), request, progress, &|| false)
 }
 
 fn send(
@@ -345,7 +367,8 @@ fn answer(
         Ok(Asked { request, .. }) => {
             let mut progress = |value| told.progress(&line_of(&Answer::Progress(value)));
             let is_stopped = || is_stopped.load(Ordering::Acquire) || told.is_gone();
-            match perform(app, runtime, request, &mut progress, &is_stopped) {
+            let author = who::at(stream);
+            match perform(app, runtime, author, request, &mut progress, &is_stopped) {
                 Ok(done) => Answer::Done(done),
                 Err(Failure::Usage(message)) => Answer::Refused(message),
                 Err(failure) => Answer::Failed(failure.to_string()),

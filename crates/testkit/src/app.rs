@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use homeroom_access::{Access, AccessConfig, Explain, Manage, ManageError};
+use homeroom_access::{Access, AccessConfig, Author, Explain, Manage, ManageError};
 use homeroom_blobs::{BlobPlace, Blobs, Limits as BlobLimits};
 use homeroom_bulk_api::BulkService;
 use homeroom_data::metadata::{self, Metadata};
@@ -148,7 +148,7 @@ impl TestApp {
     /// Explains what a key may do, as `homeroom keys explain` does.
     pub async fn explain(&self, asked: Explain) -> Result<serde_json::Value, ManageError> {
         let (asked, now) = (Manage::Explain(asked), Timestamp::now());
-        homeroom_data::manage(&self.data, &self.access, asked, now).await
+        homeroom_data::manage(&self.data, &self.access, asked, Author::default(), now).await
     }
 
     /// Makes another node on the same store. It reads the current keys and claim sets now, and

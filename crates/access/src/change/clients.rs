@@ -5,6 +5,7 @@ use homeroom_store::Sql;
 use serde_json::Value;
 
 use super::{CLIENT_NUMBERS, CLIENTS_MAX, Change, ClientRights, Effect, NewClient, Pending};
+use crate::audit::What;
 use crate::client::{Scope, Status};
 use crate::error::ManageError;
 use crate::ownership::Ownership;
@@ -52,7 +53,9 @@ impl Change<'_> {
         self.writes.push(Sql::new(sql::ADD_CLIENT, record.arguments()));
         let pending = Pending { record: record.clone(), secrets: vec![] };
         self.clients.insert(record.key.clone(), pending);
-        self.add_secret(&record.key, self.now)
+        let what = What::Key { key: record.key.clone(), claim_set: record.claim_set.clone() };
+        self.note("key.created", what);
+        self.new_secret(&record.key, self.now)
     }
 
     /// Assigns a client without an application to one. Returns its number there.
@@ -94,8 +97,20 @@ impl Change<'_> {
             });
         }
         let id = before.id;
+        if (before.application, &*before.name) != (application, name) {
+            self.note_key("key.moved", key);
+        }
+        self.note_approval(key, before.is_approved, is_approved);
         self.put_link(key, ClientLink { id, application, name: name.into(), is_approved });
         Ok(())
+    }
+
+    fn note_approval(&mut self, key: &str, before: bool, after: bool) {
+        match (before, after) {
+            (true, false) => self.note_key("key.suspended", key),
+            (false, true) => self.note_key("key.resumed", key),
+            (true, true) | (false, false) => {}
+        }
     }
 
     /// Sets whether a client may call, until it is changed back.
@@ -109,7 +124,9 @@ impl Change<'_> {
         is_approved: bool,
     ) -> Result<(), ManageError> {
         let link = self.look_up(|registry| registry.clients.get(key)?.link.clone());
-        self.put_link(key, ClientLink { is_approved, ..link.ok_or_else(|| unknown(key))? });
+        let link = link.ok_or_else(|| unknown(key))?;
+        self.note_approval(key, link.is_approved, is_approved);
+        self.put_link(key, ClientLink { is_approved, ..link });
         Ok(())
     }
 
@@ -136,6 +153,8 @@ impl Change<'_> {
             json(rights.namespace_prefixes.clone().into()),
         ];
         self.writes.push(Sql::new(sql::GRANT_CLIENT, arguments));
+        let what = What::Key { key: key.to_owned(), claim_set: rights.claim_set.clone() };
+        self.note("key.rights-changed", what);
         self.with_client(key, |client| {
             let rights = rights.clone();
             client.record.application = rights.application;
@@ -161,6 +180,7 @@ impl Change<'_> {
             }
             Some(Status::Active | Status::Suspended) => {}
         }
+        self.note_key("key.secrets-removed", key);
         self.remove_secrets(key);
         self.add_secret(key, self.now)
     }
@@ -171,6 +191,11 @@ impl Change<'_> {
         key: &str,
         created: Timestamp,
     ) -> Result<Secret, ManageError> {
+        self.note_key("key.secret-added", key);
+        self.new_secret(key, created)
+    }
+
+    fn new_secret(&mut self, key: &str, created: Timestamp) -> Result<Secret, ManageError> {
         let secret = new_secret()?;
         let hash = self.access.hasher.hash(key, &secret);
         let record = SecretRecord { id: new_secret_id()?, hash, created, valid_until: None };
@@ -181,6 +206,7 @@ impl Change<'_> {
 
     /// Registers a certificate.
     pub(crate) fn add_certificate(&mut self, key: &str, certificate: &Fingerprint) {
+        self.note_key("key.certificate-added", key);
         let record = SecretRecord::of_certificate(certificate, self.now);
         self.writes.push(Sql::new(sql::ADD_SECRET, record.arguments(key)));
         self.with_client(key, |client| client.secrets.push(record));
@@ -188,6 +214,7 @@ impl Change<'_> {
 
     /// Sets the end of a secret's validity.
     pub(crate) fn end_secret(&mut self, key: &str, id: &str, until: Timestamp) {
+        self.note_key("key.secret-ends", key);
         self.writes.push(Sql::new(sql::END_SECRET, vec![id.into(), until.0.into()]));
         self.with_client(key, |client| {
             for secret in client.secrets.iter_mut().filter(|secret| secret.id == id) {
@@ -198,6 +225,7 @@ impl Change<'_> {
 
     /// Removes a secret or a certificate.
     pub(crate) fn remove_secret(&mut self, key: &str, id: &str) {
+        self.note_key("key.secret-removed", key);
         self.writes.push(Sql::new(sql::REMOVE_SECRET, vec![id.into()]));
         self.with_client(key, |client| client.secrets.retain(|secret| secret.id != id));
     }
@@ -210,6 +238,7 @@ impl Change<'_> {
     /// Revokes a client for good.
     pub(crate) fn revoke_client(&mut self, key: &str) {
         let now = self.now;
+        self.note_key("key.revoked", key);
         self.writes.push(Sql::new(sql::REVOKE_CLIENT, vec![key.into(), now.0.into()]));
         self.remove_secrets(key);
         self.with_client(key, |client| client.record.status = Status::Revoked(now));
@@ -220,6 +249,7 @@ impl Change<'_> {
         for text in [sql::REMOVE_SECRETS_OF, sql::REMOVE_LINK, sql::REMOVE_CLIENT] {
             self.writes.push(Sql::new(text, vec![key.into()]));
         }
+        self.note_key("key.removed", key);
         self.clients.remove(key);
         self.effects.push(Effect::RemoveClient(key.to_owned()));
     }

@@ -274,7 +274,7 @@ async fn the_log_has_ids_and_no_values() {
     let of = |name: &str| lines.iter().map(|line| line[name].clone()).collect::<Vec<_>>();
     assert_eq!(of("route"), ["/oauth/token", "/floor/count", "/floor/play/{launch}/{*rest}"]);
     assert_eq!(of("status"), [200, 200, 200]);
-    assert_eq!(lines[1]["client"], *key);
+    assert_eq!(lines[1]["key"], *key);
     assert_eq!(lines[1]["correlation_id"], "mine");
     assert!(!text.contains("Ada") && !text.contains("opensesame"), "{text}");
 }

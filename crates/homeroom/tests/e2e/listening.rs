@@ -129,7 +129,7 @@ fn a_correlation_id_leads_to_who_what_and_when() {
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let [line] = &lines[..] else { panic!("{text}") };
     assert_eq!(line["correlation_id"], "find-me");
-    assert_eq!(line["client"], *key.0);
+    assert_eq!(line["key"], *key.0);
     assert_eq!(line["resource"], "ed-fi/students");
     assert_eq!(line["status"], 404);
     assert!(line["timestamp"].as_str().unwrap().ends_with('Z'), "{line}");
