@@ -31,6 +31,20 @@ apt_install() {
     apt_update && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
+# apt_unpack FOLDER PACKAGE…
+# Programs for tests, without the services that their packages would start.
+apt_unpack() {
+    local folder=$1
+    shift
+    say "unpacking $*"
+    mkdir -p "$folder" && apt_update && (
+        cd "$folder"
+        apt-get download -qq "$@" >/dev/null 2>&1 && for package in *.deb; do
+            dpkg -x "$package" . && rm "$package"
+        done
+    )
+}
+
 apt_updated=
 apt_update() {
     if [ -z "$apt_updated" ]; then

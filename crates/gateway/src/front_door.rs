@@ -6,12 +6,13 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use homeroom_access::{Access, ApiClient, Call};
+use homeroom_access::{Access, ApiClient, Call, Credentials, RefusedLogin};
 use homeroom_http::{
-    Body, Cors, Guard, Kind, PROBLEMS, PUBLIC_BODY_BYTES_MAX, Params, Problem, RequestBody,
-    Response, Route, Site, Timestamp,
+    Body, Cors, Credential, Guard, Kind, PROBLEMS, PUBLIC_BODY_BYTES_MAX, Params, Problem,
+    RequestBody, Response, Route, Site, Timestamp,
 };
 use homeroom_store::{Kept, keeping};
 use http::header::{CONNECTION, HeaderValue, ORIGIN};
@@ -52,6 +53,7 @@ pub struct FrontDoor {
     cors: Cors,
     rate: Option<Arc<RateLimit>>,
     log: Option<AccessLog>,
+    is_leaving: AtomicBool,
 }
 
 impl FrontDoor {
@@ -83,6 +85,7 @@ impl FrontDoor {
             cors: Cors::default(),
             rate: None,
             log: None,
+            is_leaving: AtomicBool::new(false),
         })
     }
 
@@ -104,6 +107,16 @@ impl FrontDoor {
     #[must_use]
     pub fn with_log(self, log: AccessLog) -> Self {
         Self { log: Some(log), ..self }
+    }
+
+    /// Closes HTTP/1 connections after their next answer from now on: the server is about to stop, and
+    /// whoever has connections in reserve opens new ones elsewhere.
+    pub fn leave(&self) {
+        self.is_leaving.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.is_leaving.load(Ordering::Acquire)
     }
 
     /// Returns every route with each of its methods; a test walks them.
@@ -201,7 +214,7 @@ impl FrontDoor {
             method,
             route,
             status,
-            client = told.client.as_deref(),
+            key = told.key.as_deref(),
             micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
             request_id,
             correlation_id,
@@ -288,10 +301,11 @@ impl FrontDoor {
         found: Found<'_, ApiClient>,
         mut head: request::Parts,
         body: RequestBody,
-        (request_id, correlation_id): (&str, &str),
+        ids: (&str, &str),
         told: &mut Told,
     ) -> Result<Response, Problem> {
         let Found { route, params, .. } = found;
+        let (request_id, correlation_id) = ids;
         let mut now = Timestamp::now();
         told.of_route(route, &params);
         // Read before the client is looked up, so that a later change has a greater number.
@@ -303,16 +317,18 @@ impl FrontDoor {
                 Visit::of_stranger(&self.budgets, caller, self.strangers(caller, &head.headers))?;
             let visit = Arc::new(visit);
             let body = body.admitted(visit);
-            recognize_in_body(&self.access, route, &mut head.headers, body, now).await?
+            let read = recognize_in_body(&self.access, route, &mut head.headers, body, now).await;
+            read.inspect_err(|problem| self.note_refused(problem, route, caller, &head, ids, now))?
         } else {
             let headers = &head.headers;
-            (recognize(&self.access, route, &params, headers, certificate, now).await?, body)
+            let known = recognize(&self.access, route, &params, headers, certificate, now).await;
+            known
+                .map(|sender| (sender, body))
+                .inspect_err(|problem| self.note_refused(problem, route, caller, &head, ids, now))?
         };
+        told.of_sender(&sender);
         let (holders, unread) = match sender.name() {
-            Some(name) => {
-                told.client = Some(name.to_owned());
-                (self.callers.of_key(caller, name), Capacity::Answers)
-            }
+            Some(name) => (self.callers.of_key(caller, name), Capacity::Answers),
             None => (self.strangers(caller, &head.headers), Capacity::PublicAnswers),
         };
         if let Some(rate) = &self.rate {
@@ -383,6 +399,38 @@ impl FrontDoor {
         // A request that waits for room for its answer is no longer being processed.
         drop((place, kept));
         self.answers.hold(unread, &holders, small, answer).await
+    }
+
+    /// Writes into the audit log that the credentials of a request were refused, if it had any.
+    fn note_refused(
+        &self,
+        problem: &Problem,
+        route: &Route<ApiClient>,
+        caller: &Caller,
+        head: &request::Parts,
+        (request_id, correlation_id): (&str, &str),
+        now: Timestamp,
+    ) {
+        if problem.kind.status() != StatusCode::UNAUTHORIZED {
+            return;
+        }
+        let by = route.guard.accepts();
+        let certificate = caller.certificate().filter(|_| by.contains(&Credential::Certificate));
+        let credentials = Credentials::of(&head.headers).with_certificate(certificate);
+        if credentials.is_empty() && !is_in_body(route, &head.method, &head.headers, certificate) {
+            return;
+        }
+        let trusted = self.limits.trust_forwarded;
+        let from = if trusted { client_address(&head.headers) } else { None }.or(caller.from());
+        let login = RefusedLogin {
+            reason: problem.errors.first().map_or(problem.kind.title(), String::as_str),
+            route: &route.template,
+            from,
+            request_id,
+            correlation_id,
+            now,
+        };
+        self.access.refused_credentials(&login, by, &credentials);
     }
 
     /// Takes the places of a request that goes into the store's queues.

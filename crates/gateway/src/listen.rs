@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use h2::Reason;
 use homeroom_http::{Fingerprint, Kind, Problem, RequestBody, Response, Site};
-use http::header::HOST;
-use http::{Request, StatusCode, Version, request};
+use http::header::{CONNECTION, HOST};
+use http::{HeaderValue, Request, StatusCode, Version, request};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -314,12 +314,15 @@ async fn answer(
         }
         _ => (SMALL_ANSWER, None),
     };
-    let answer = match malformed(&head) {
+    let is_last = door.is_leaving() && head.version <= Version::HTTP_11;
+    let mut answer = match malformed(&head) {
         Some(fault) => FrontDoor::refuse(&head, fault),
         None => door.answer_to(&caller, head, RequestBody::Incoming(body)).await,
     };
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         caller.changed_protocol();
+    } else if is_last {
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     drop(one);
     Ok(caller.sending.follow(answer, small, place, Instant::now()))

@@ -14,6 +14,7 @@ mod output;
 mod probes;
 mod process;
 mod serve;
+mod signals;
 mod standard;
 mod version;
 

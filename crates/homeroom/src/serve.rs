@@ -21,7 +21,6 @@ use homeroom_http::{Cors, Site};
 use homeroom_jobs::{Kind, Runner};
 use homeroom_store::ChangedAt;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;
 
 use crate::app::App;
@@ -29,6 +28,7 @@ use crate::config::{Config, LogConfig, Part, RequestLog, ServerConfig};
 use crate::control;
 use crate::exit::Failure;
 use crate::probes;
+use crate::signals::{Leave, told_to_stop};
 
 /// The longest time that requests of the admin listener get to finish when the server stops.
 const ADMIN_DRAIN: Duration = Duration::from_secs(1);
@@ -210,8 +210,9 @@ impl Server {
         self.admin.address()
     }
 
-    /// Serves until `stop` resolves, then drains.
-    pub async fn run(self, stop: impl Future<Output = ()>) {
+    /// Serves until `stop` resolves, then drains. After a notice to balancers it serves on for a while:
+    /// it says that it is not ready, and closes connections after their next answer.
+    pub async fn run(self, stop: impl Future<Output = Leave>) {
         let (stopping, stopped) = watch::channel(false);
         let (drained, nothing_left) = watch::channel(false);
         let times =
@@ -240,13 +241,21 @@ impl Server {
             let told = told(stopped.clone());
             tokio::spawn(content.serve(Arc::clone(&self.door), told, times))
         });
+        let door = Arc::clone(&self.door);
         let main = tokio::spawn(self.main.serve(self.door, told(stopped), times));
         let admin =
             tokio::spawn(self.admin.serve(self.admin_door, told(nothing_left), admin_times));
         self.app.ready.start();
-        stop.await;
-        tracing::info!("stopping once open requests have finished");
+        let leave = stop.await;
         self.app.ready.drain();
+        let notice = self.config.server.lame_duck.0;
+        if leave == Leave::WithNotice && !notice.is_zero() {
+            tracing::info!(seconds = notice.as_secs_f64(), "stopping: not ready from now on");
+            door.leave();
+            // Whoever asks a second time does not want to wait.
+            _ = tokio::time::timeout(notice, told_to_stop()).await;
+        }
+        tracing::info!("stopping once open requests have finished");
         _ = stopping.send(true);
         if let Some(control) = control {
             control.stop(times.drain).await;
@@ -384,44 +393,6 @@ async fn follow(access: Arc<Access>, is_shared: bool) {
             tracing::warn!(%error, "changes of keys and claim sets by other processes cannot be read");
         }
         is_behind = refreshed.is_err();
-    }
-}
-
-/// Resolves when the process is told to stop (SIGINT, SIGTERM). Signals are caught from the call
-/// on, not from the first poll.
-pub fn told_to_stop() -> impl Future<Output = ()> {
-    let (interrupt, terminate) = (heard(SignalKind::interrupt()), heard(SignalKind::terminate()));
-    async {
-        tokio::select! {
-            () = interrupt => {}
-            () = terminate => {}
-        }
-    }
-}
-
-/// Resolves when the terminal is closed (SIGHUP).
-pub fn hung_up() -> impl Future<Output = ()> {
-    heard(SignalKind::hangup())
-}
-
-/// Ignores SIGHUP from the call on, within a Tokio runtime: service managers and people send it to make
-/// a server read its configuration again.
-pub fn ignore_hangups() {
-    let Ok(mut signal) = tokio::signal::unix::signal(SignalKind::hangup()) else { return };
-    tokio::spawn(async move {
-        while signal.recv().await.is_some() {
-            tracing::warn!("SIGHUP has no effect: restart the server to change its configuration");
-        }
-    });
-}
-
-fn heard(kind: SignalKind) -> impl Future<Output = ()> {
-    let signal = tokio::signal::unix::signal(kind);
-    async {
-        match signal {
-            Ok(mut signal) => _ = signal.recv().await,
-            Err(_) => std::future::pending().await,
-        }
     }
 }
 

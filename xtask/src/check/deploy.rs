@@ -40,7 +40,10 @@ pub fn check() -> Done {
     unit(&read(&folder.join("homeroom.service"))?, &scratch)
         .map_err(|problem| format!("deploy/homeroom.service: {problem}"))?;
     proxy(&folder.join("nginx.conf"), &scratch)
-        .map_err(|problem| format!("deploy/nginx.conf: {problem}"))
+        .map_err(|problem| format!("deploy/nginx.conf: {problem}"))?;
+    let balancer = folder.join("haproxy.cfg");
+    told("haproxy", Command::new("haproxy").args(["-c", "-q", "-f"]).arg(balancer))
+        .map_err(|problem| format!("deploy/haproxy.cfg: {problem}"))
 }
 
 /// Checks a container file: known instructions, a named version of the base, an ordinary user,

@@ -23,7 +23,8 @@ use crate::config::DEFAULT_VERSION;
 use crate::config::Part;
 use crate::config::StandardConfig;
 use crate::exit::{Exit, Failure};
-use crate::serve::{Listeners, Server, hung_up, told_to_stop};
+use crate::serve::{Listeners, Server};
+use crate::signals::{Leave, hung_up, told_to_stop};
 
 /// The name of the demonstration's key.
 const KEY_NAME: &str = "homeroom demo";
@@ -105,6 +106,7 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
                 () = stop => {}
                 () = hung_up => {}
             }
+            Leave::AtOnce
         };
         server.run(end).await;
         Ok::<_, Failure>(())

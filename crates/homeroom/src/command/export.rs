@@ -15,7 +15,7 @@ use crate::app::{chain, snapshot_within};
 use crate::command::terminal::{ProgressLine, grouped, rate};
 use crate::config::{ConfigArgs, HumanDuration};
 use crate::exit::{Exit, Failure};
-use crate::serve::told_to_stop;
+use crate::signals::told_to_stop;
 use crate::standard::Standard;
 
 /// Exports documents to files, all of them or those changed since a change version. The export

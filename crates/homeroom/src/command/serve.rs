@@ -6,7 +6,9 @@ use homeroom_store::masked_text;
 use crate::app::{App, Configured};
 use crate::config::{Config, ConfigArgs, LogConfig};
 use crate::exit::{Exit, Failure};
-use crate::serve::{Listeners, Server, ignore_hangups, told_to_stop};
+use crate::logging;
+use crate::serve::{Listeners, Server};
+use crate::signals::{ignore_hangups, told_to_leave};
 
 /// Serves the API. Without a configuration file it starts with an empty store.
 #[derive(Debug, Args)]
@@ -43,7 +45,7 @@ pub fn run(args: ServeArgs) -> Result<Exit, Failure> {
     ];
     let config = super::prepare(&args.config, &flags).map_err(|failure| {
         // The form that was wanted is not known.
-        _ = crate::logging::start(&LogConfig::default());
+        _ = logging::start(&LogConfig::default());
         logged(failure)
     })?;
     serve(&config).map_err(logged)
@@ -63,9 +65,10 @@ fn serve(config: &Config) -> Result<Exit, Failure> {
         ignore_hangups();
         let configured = Configured::read(config)?;
         let listeners = Listeners::bind(config)?;
+        logging::expect_audit(&config.log)?;
         let app = App::open_as(config, configured).await?;
         let server = Server::new(listeners, app, config, None)?;
-        let stop = told_to_stop();
+        let stop = told_to_leave();
         tracing::info!(
             api = %server.address(),
             content = server.content_address().map(tracing::field::display),

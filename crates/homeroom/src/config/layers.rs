@@ -318,6 +318,7 @@ fn names() -> Vec<(String, Value)> {
     config.store.url = StorePlace::read("sqlite:homeroom.db").ok();
     config.store.url_file = Some(PathBuf::new());
     config.log.requests_file = Some(PathBuf::new());
+    config.log.audit_file = Some(PathBuf::new());
     config.server.client_rate = Some(1.0);
     config.server.content_listen = Some(SocketAddr::from(([127, 0, 0, 1], 8081)));
     config.server.public_url = Some("https://learn.example.org".into());

@@ -55,12 +55,16 @@ pub struct ServerConfig {
     pub header_time: HumanDuration,
     /// Longest time that open requests get to finish when the server stops. Default: `25s`.
     pub drain: HumanDuration,
+    /// How long a server that SIGTERM tells to stop goes on serving while `/readyz` answers 503, so that
+    /// balancers send requests elsewhere first; longer than they take to notice. SIGINT, or a second
+    /// signal, ends the wait. Default: `3s`.
+    pub lame_duck: HumanDuration,
     /// Maximum number of requests processed at the same time; four times as many may wait for their
     /// bodies. Default: 4096.
     pub in_flight_max: u32,
-    /// Whether `X-Forwarded-Proto`, `-Host`, `-Port` and `-For` are trusted. Of several values the
-    /// last counts, because it comes from the proxy in front of this server; the proxy must append
-    /// to each header or replace it. Default: false.
+    /// Whether `X-Forwarded-Proto`, `-Host`, `-Port`, `-Prefix` (a path that the proxy takes off requests)
+    /// and `-For` are trusted. Of several values the last counts, because it comes from the proxy in
+    /// front of this server; the proxy must append to each header or replace it. Default: false.
     pub trust_forwarded: bool,
     /// The parts that are served, of `data` (the data API, its composites and its metadata), `bulk`
     /// (uploads of files that the server loads), `admin` (the Admin API) and `learning` (courses and
@@ -137,6 +141,7 @@ impl Default for ServerConfig {
             admin_listen: SocketAddr::from(([127, 0, 0, 1], 9090)),
             header_time: HumanDuration::from_secs(15),
             drain: HumanDuration::from_secs(25),
+            lame_duck: HumanDuration::from_secs(3),
             in_flight_max: 4_096,
             trust_forwarded: false,
             parts: vec![],
@@ -327,6 +332,13 @@ pub struct LogConfig {
     /// The file to which these lines are appended. Default: none, the standard error with all others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_file: Option<PathBuf>,
+    /// Whether refused logins and changes of keys, claim sets and published APIs are logged, with who
+    /// made them: the audit log. Default: `true`.
+    pub audit: bool,
+    /// The file to which the audit log is appended, one JSON line each; commands append to it, too.
+    /// Default: none, the standard error with all others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_file: Option<PathBuf>,
 }
 
 /// Which requests are logged.
@@ -348,6 +360,8 @@ impl Default for LogConfig {
             format: LogFormat::Auto,
             requests: RequestLog::Off,
             requests_file: None,
+            audit: true,
+            audit_file: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
 
 mod administration;
+mod audit;
 mod blobs;
 mod clock;
 mod commands;
@@ -22,6 +23,7 @@ mod lab_gateway;
 mod lab_learners;
 mod lab_target;
 mod large_bodies;
+mod leaving;
 mod lifecycle;
 mod listening;
 mod loads;
@@ -31,6 +33,7 @@ mod one_store;
 mod outputs;
 mod overload;
 mod postgres;
+mod prefix;
 mod published;
 mod refused_start;
 mod reports;

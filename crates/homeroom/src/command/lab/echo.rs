@@ -8,7 +8,7 @@ use homeroom_load::echo::{Echo, EchoOptions, PlantedCapacity, tls};
 
 use crate::config::HumanDuration;
 use crate::exit::{Exit, Failure};
-use crate::serve::told_to_stop;
+use crate::signals::told_to_stop;
 
 use super::size::{share, size};
 

@@ -11,7 +11,7 @@ use homeroom_load::engine::{Options, TokenSetter};
 use homeroom_load::token::{self, Key, Token, TokenError};
 
 use crate::exit::Failure;
-use crate::serve::told_to_stop;
+use crate::signals::told_to_stop;
 
 /// The longest wait for an answer to a request that is not part of the load.
 const ANSWER_MAX: Duration = Duration::from_mins(1);

@@ -37,6 +37,11 @@ impl Server {
 
     /// Starts a prepared command and waits until the server is ready.
     pub fn of(command: &mut Command) -> Self {
+        // Few tests want a server that goes on after it was told to stop.
+        const LAME_DUCK: &str = "HOMEROOM_SERVER__LAME_DUCK";
+        if command.get_envs().all(|(name, _)| name != LAME_DUCK) {
+            command.env(LAME_DUCK, "0s");
+        }
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let (log, lines) = follow(child.stderr.take().unwrap());
         let begun = Instant::now();

@@ -1,0 +1,169 @@
+//! A server that is about to stop tells balancers first; restarted in turn behind one, nodes lose no
+//! request.
+
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::{Client, Database, Place, STUDENTS, Server, Wire, eventually, student};
+
+#[test]
+fn a_server_told_to_stop_says_so_first_and_still_serves() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start_with(&place, &[("HOMEROOM_SERVER__LAME_DUCK", "30s")]);
+    let mut client = server.client_of(&key);
+    let mut kept = server.wire();
+    kept.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert_eq!(kept.answer().header("connection"), None);
+
+    server.tell_to_stop();
+
+    eventually("it is not ready", || server.client().get("/readyz").status == 503);
+    assert_eq!(server.admin_client().get("/readyz").json(), json!({"ready": false}));
+    assert_eq!(client.post(STUDENTS, &student("1", "Ada")).status, 201, "requests are answered");
+    let mut fresh = Wire::open(server.api);
+    fresh.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert_eq!(fresh.answer().status, 200, "connections are accepted");
+    kept.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\n");
+    let last = kept.answer();
+    assert_eq!((last.status, last.header("connection")), (200, Some("close")), "{last:?}");
+    assert_eq!(kept.rest(), b"", "a kept connection ends with an answer");
+
+    server.tell_to_stop();
+
+    assert_eq!(server.ended().code, Some(0), "the second signal ends the wait");
+}
+
+#[test]
+fn a_person_at_a_terminal_does_not_wait_for_balancers() {
+    let place = Place::new();
+    let server = Server::start_with(&place, &[("HOMEROOM_SERVER__LAME_DUCK", "1h")]);
+    let pid = server.id().to_string();
+
+    let told = Command::new("sh").args(["-c", "kill -INT \"$0\"", &pid]).status().unwrap();
+
+    assert!(told.success());
+    assert_eq!(server.ended().code, Some(0));
+}
+
+/// HAProxy before two nodes, with the settings of `deploy/haproxy.cfg`.
+struct Balancer(Child);
+
+impl Balancer {
+    /// Starts it, or says why the test is skipped.
+    fn start(place: &Place, listen: SocketAddr, nodes: [SocketAddr; 2]) -> Option<Self> {
+        let shipped = std::fs::read_to_string(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../deploy/haproxy.cfg"
+        ));
+        let configuration = shipped
+            .unwrap()
+            .replace("bind :8000", &format!("bind {listen}"))
+            .replace("10.0.0.11:8080", &nodes[0].to_string())
+            .replace("10.0.0.12:8080", &nodes[1].to_string());
+        assert!(configuration.contains(&nodes[1].to_string()), "{configuration}");
+        let file = place.write("haproxy.cfg", configuration);
+        let program = ["/usr/sbin/haproxy", "/usr/local/sbin/haproxy", "/usr/bin/haproxy"];
+        let Some(program) = program.iter().find(|path| std::path::Path::new(path).exists()) else {
+            println!("skipped: HAProxy is not installed");
+            return None;
+        };
+        let mut command = Command::new(program);
+        command.arg("-db").arg("-f").arg(file).stdout(Stdio::null()).stderr(Stdio::null());
+        let balancer = Self(command.spawn().unwrap());
+        eventually("the balancer has a node", || {
+            Wire::try_open(listen).is_ok() && Client::new(listen).get("/readyz").status == 200
+        });
+        Some(balancer)
+    }
+}
+
+impl Drop for Balancer {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+/// Starts a node that listens at an address.
+fn node(place: &Place, listen: SocketAddr) -> Server {
+    let listen = listen.to_string();
+    let mut command =
+        place.command(&["serve", "--listen", &listen, "--admin-listen", "127.0.0.1:0"]);
+    command.args(["--content-listen", "127.0.0.1:0"]);
+    Server::of(command.env("HOMEROOM_SERVER__LAME_DUCK", "2s"))
+}
+
+#[test]
+fn two_nodes_behind_a_balancer_are_restarted_in_turn_without_a_failed_request() {
+    const SENDERS: usize = 10;
+    /// Of each sender: 50 requests a second in all.
+    const PAUSE: Duration = Duration::from_millis(200);
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+        let key = place.key("FullAccess");
+        let addresses = [free_address(), free_address()];
+        let mut nodes = addresses.map(|address| Some(node(&place, address)));
+        let listen = free_address();
+        let Some(balancer) = Balancer::start(&place, listen, addresses) else { return };
+        let is_over = AtomicBool::new(false);
+        let sent = AtomicUsize::new(0);
+
+        let failed: Vec<String> = std::thread::scope(|scope| {
+            let senders: Vec<_> = (0..SENDERS)
+                .map(|sender| {
+                    let (is_over, sent, key) = (&is_over, &sent, &key);
+                    scope.spawn(move || {
+                        let mut client = Client::new(listen);
+                        client.authorize(&key.0, &key.1);
+                        let mut failed = vec![];
+                        let begun = Instant::now() + PAUSE.mul_f64(sender as f64 / SENDERS as f64);
+                        for at in 0_u32.. {
+                            if is_over.load(Ordering::Acquire) {
+                                break;
+                            }
+                            let due = begun + PAUSE * at;
+                            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                            let answer = match at % 5 {
+                                0 => client.try_json(
+                                    "POST",
+                                    STUDENTS,
+                                    &student(&format!("{sender}-{at}"), "Ada"),
+                                ),
+                                _ => client.send("GET", &format!("{STUDENTS}?limit=1"), &[], None),
+                            };
+                            sent.fetch_add(1, Ordering::Relaxed);
+                            match answer {
+                                Ok(answer) if matches!(answer.status, 200 | 201) => {}
+                                other => failed.push(format!("{other:?}")),
+                            }
+                        }
+                        failed
+                    })
+                })
+                .collect();
+            std::thread::sleep(Duration::from_secs(1));
+            for (node_number, address) in addresses.into_iter().enumerate() {
+                let stopped = nodes[node_number].take().unwrap().stop();
+                assert_eq!(stopped.code, Some(0), "{stopped:?}");
+                nodes[node_number] = Some(node(&place, address));
+                // Time for the balancer to find that it is back, before the other one goes.
+                std::thread::sleep(Duration::from_secs(2));
+            }
+            is_over.store(true, Ordering::Release);
+            senders.into_iter().flat_map(|sender| sender.join().unwrap()).collect()
+        });
+
+        assert_eq!(failed, [] as [String; 0], "of {}", sent.load(Ordering::Relaxed));
+        assert!(sent.load(Ordering::Relaxed) >= 200, "{}", sent.load(Ordering::Relaxed));
+        drop(balancer);
+    }
+}
