@@ -13,6 +13,7 @@ mod logging;
 mod output;
 mod probes;
 mod process;
+mod runtime_metrics;
 mod serve;
 mod signals;
 mod standard;

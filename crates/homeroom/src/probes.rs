@@ -15,6 +15,7 @@ use crate::exposition::Form;
 use crate::job_metrics;
 use crate::load_metrics::LoadMetrics;
 use crate::process::{Process, Space};
+use crate::runtime_metrics;
 
 /// The end of a text of OpenMetrics.
 const END: &str = "# EOF\n";
@@ -132,12 +133,13 @@ pub fn metrics_route<C: Send + Sync + 'static>(
     public("/metrics", answer)
 }
 
-/// Adds the figures of the process, of the jobs and of loads, and those of the store that are not whole
+/// Adds the figures of the process and its threads, of the jobs and of loads, and those of the store that are not whole
 /// numbers, before the end of a text of metrics.
 fn with_own_figures(mut text: String, store: &StoreGauges, own: &str) -> String {
     text.truncate(text.strip_suffix(END).map_or(text.len(), str::len));
     store.write_commits(&mut text);
     text.push_str(own);
+    runtime_metrics::write(&mut text);
     if let Some(process) = Process::read() {
         process.write(&mut text);
     }

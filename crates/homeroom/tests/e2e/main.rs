@@ -15,6 +15,7 @@ mod damage;
 mod demo;
 mod disk;
 mod durability;
+mod exposition;
 mod help;
 mod jobs;
 mod lab;
