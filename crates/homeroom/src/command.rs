@@ -23,18 +23,19 @@ pub mod terminal;
 pub mod upload;
 pub mod views;
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::config::{Config, ConfigArgs, LogConfig};
+use crate::config::{Config, ConfigArgs};
 use crate::exit::Failure;
+use crate::logging;
+use crate::logging::Unfiled;
 
 /// Reads the configuration and starts logging, for a command that ends soon.
 pub fn prepare(args: &ConfigArgs, flags: &[(&str, Option<String>)]) -> Result<Config, Failure> {
     let (config, _) = args.read(flags).map_err(|error| Failure::Usage(error.to_string()))?;
-    crate::logging::start(&config.log)?;
+    logging::start(&config.log, Unfiled::InLog)?;
     Ok(config)
 }
 
@@ -58,10 +59,7 @@ pub fn prepare_quietly_with(
     if is_default {
         config.log.level = "warn".into();
     }
-    // A person at a terminal sees what they do; it is logged where somebody keeps the log.
-    let is_kept = config.log.audit_file.is_some() || !std::io::stderr().is_terminal();
-    let log = LogConfig { audit: config.log.audit && is_kept, ..config.log.clone() };
-    crate::logging::start(&log)?;
+    logging::start(&config.log, Unfiled::InSystemLog)?;
     Ok(config)
 }
 

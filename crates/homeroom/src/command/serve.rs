@@ -7,6 +7,7 @@ use crate::app::{App, Configured};
 use crate::config::{Config, ConfigArgs, LogConfig};
 use crate::exit::{Exit, Failure};
 use crate::logging;
+use crate::logging::Unfiled;
 use crate::serve::{Listeners, Server};
 use crate::signals::{ignore_hangups, told_to_leave};
 
@@ -45,7 +46,7 @@ pub fn run(args: ServeArgs) -> Result<Exit, Failure> {
     ];
     let config = super::prepare(&args.config, &flags).map_err(|failure| {
         // The form that was wanted is not known.
-        _ = logging::start(&LogConfig::default());
+        _ = logging::start(&LogConfig::default(), Unfiled::InLog);
         logged(failure)
     })?;
     serve(&config).map_err(logged)

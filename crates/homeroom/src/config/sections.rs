@@ -336,7 +336,7 @@ pub struct LogConfig {
     /// made them: the audit log. Default: `true`.
     pub audit: bool,
     /// The file to which the audit log is appended, one JSON line each; commands append to it, too.
-    /// Default: none, the standard error with all others.
+    /// Default: none, the standard error with all others; for commands the system's log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit_file: Option<PathBuf>,
 }
