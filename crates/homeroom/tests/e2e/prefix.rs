@@ -1,8 +1,12 @@
 //! A reverse proxy that puts a path in front: addresses in answers have it, if the proxy is trusted.
 
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
 use serde_json::Value;
 
-use crate::support::{Answer, Client, Place, STUDENTS, Server, student};
+use crate::support::{Answer, Client, Place, STUDENTS, Server, Wire, eventually, student};
 
 const FORWARDED: [(&str, &str); 3] = [
     ("x-forwarded-proto", "https"),
@@ -77,4 +81,76 @@ fn a_path_that_no_trusted_proxy_sends_counts_for_nothing() {
         let expected = format!("http://{}/data/v3/", server.api);
         assert_eq!(answer["urls"]["dataManagementApi"], expected, "{trust} {prefix}");
     }
+}
+
+/// nginx in one process, as `deploy/nginx.conf` has it, without TLS.
+struct Proxy(Child);
+
+impl Proxy {
+    /// Starts it, or says why the test is skipped.
+    fn start(place: &Place, listen: SocketAddr, node: SocketAddr) -> Option<Self> {
+        let program = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"];
+        let Some(program) = program.iter().find(|path| Path::new(path).exists()) else {
+            println!("skipped: nginx is not installed");
+            return None;
+        };
+        let shipped = include_str!("../../../../deploy/nginx.conf");
+        let lines = shipped.lines().filter(|line| !line.trim_start().starts_with("ssl_"));
+        let part = lines.collect::<Vec<_>>().join("\n");
+        let part = part
+            .replace("listen 443 ssl;", &format!("listen {listen};"))
+            .replace("server 10.0.0.11:8080", &format!("server {node}"))
+            .replace("server 10.0.0.12:8080", &format!("server {node} backup; #"))
+            .replace("$server_port", "443");
+        let folder = place.path("nginx");
+        std::fs::create_dir(&folder).unwrap();
+        let folder = folder.display();
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+        let temporary = temporary.map(|kind| format!("{kind}_temp_path {folder}/{kind};"));
+        let whole = format!(
+            "daemon off;\nmaster_process off;\npid {folder}/pid;\nerror_log {folder}/error.log;\n\
+             events {{}}\nhttp {{\naccess_log off;\n{}\n{part}\n}}\n",
+            temporary.join("\n")
+        );
+        let file = place.write("nginx.conf", whole);
+        let mut command = Command::new(program);
+        command.arg("-c").arg(file).stdout(Stdio::null()).stderr(Stdio::null());
+        let proxy = Self(command.spawn().unwrap());
+        eventually("the proxy listens", || Wire::try_open(listen).is_ok());
+        Some(proxy)
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_shipped_proxy_serves_the_api_at_the_root_and_below_a_path() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start_with(&place, &[("HOMEROOM_SERVER__TRUST_FORWARDED", "true")]);
+    let listen = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let Some(_proxy) = Proxy::start(&place, listen, server.api) else { return };
+    let mut client = Client::new(listen);
+    client.token = server.client_of(&key).token;
+
+    for path in ["", "/ods"] {
+        let seen = format!("http://127.0.0.1:443{path}");
+        let smuggled = [("x-forwarded-prefix", "/evil"), ("x-forwarded-host", "evil.example")];
+        let discovery = client.send("GET", &format!("{path}/"), &smuggled, None).unwrap().json();
+        assert_eq!(discovery["urls"]["oauth"], format!("{seen}/oauth/token"), "{path}");
+        let made = client.post(&format!("{path}{STUDENTS}"), &student("1", "Ada"));
+        assert!(matches!(made.status, 200 | 201), "{path}: {made:?}");
+        assert_eq!(client.get(&format!("{path}/docs")).status, 200, "{path}");
+    }
+    let made = client.post(&format!("/ods{STUDENTS}"), &student("2", "Ada"));
+    let location = made.header("location").unwrap().to_owned();
+    let below = location.strip_prefix("http://127.0.0.1:443").unwrap();
+    assert!(below.starts_with("/ods/data/v3/"), "{location}");
+    assert_eq!(client.get(below).status, 200, "the address leads back through the proxy");
+    assert_eq!(client.get("/readyz").status, 404, "probes are for the machines behind it");
 }
