@@ -20,8 +20,6 @@ mod told;
 mod who;
 mod whose;
 
-use homeroom_access::Author;
-use homeroom_apis::ApisRequest;
 use homeroom_blobs::{BlobPlace, Blobs, Copied};
 use homeroom_bulk::Progress;
 use homeroom_document::AuditProgress;
@@ -77,7 +75,7 @@ enum Answer {
 pub fn perform(
     app: &App,
     runtime: &tokio::runtime::Handle,
-    author: Author,
+    author: homeroom_access::Author,
     request: Request,
     progress: &mut dyn FnMut(Value),
     is_stopped: &dyn Fn() -> bool,
@@ -115,12 +113,14 @@ pub fn perform(
             let done = runtime.block_on(app.apis.manage(asked.clone()));
             let done = done.map_err(|error| failed(&error))?;
             match &asked {
-                ApisRequest::Apply(_) => {
+                homeroom_apis::ApisRequest::Apply(_) => {
                     let count = done.as_array().map_or(0, Vec::len);
                     author.note("gateway.applied", &format!("{count} changes"));
                 }
-                ApisRequest::Subscribe { key, .. } => author.note_key("key.subscribed", key),
-                ApisRequest::Diff(_) | ApisRequest::Export {} => {}
+                homeroom_apis::ApisRequest::Subscribe { key, .. } => {
+                    author.note_key("key.subscribed", key)
+                }
+                homeroom_apis::ApisRequest::Diff(_) | ApisRequest::Export {} => {}
             }
             Ok(done)
         }

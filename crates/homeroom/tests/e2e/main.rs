@@ -2,7 +2,6 @@
 #![expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
 
 mod administration;
-mod audit;
 mod blobs;
 mod clock;
 mod commands;
@@ -15,7 +14,6 @@ mod damage;
 mod demo;
 mod disk;
 mod durability;
-mod exposition;
 mod help;
 mod jobs;
 mod lab;
@@ -40,10 +38,13 @@ mod refused_start;
 mod reports;
 mod restore;
 mod revive;
+mod scrapes;
 mod shares;
 mod slow;
 mod standards;
+mod stopping;
 mod support;
+mod trail;
 mod upload;
 mod versions;
 mod whose_store;
