@@ -6,7 +6,7 @@
 //! see a part, `--pages` compares page sizes, and `--lab` measures what load generators cost and
 //! whether they agree (with `k6` and `oha` if they are on the path). `--planted` (with `--noisy`)
 //! searches for a known capacity. `--published` runs the stages of the published transactional test
-//! and a search for the three levels. `--bulk` measures loads. `--sync-delay MS` makes every sync of the server slower, and
+//! and a search for the three levels. `--bulk` measures loads. `--overload` offers ten times the peak. `--sync-delay MS` makes every sync of the server slower, and
 //! `--postgres` runs the small one on a PostgreSQL server of its own. `--against FILE` measures
 //! another release binary beside this one in the small rounds, each work on both before the next,
 //! and prints the rounds' ratios. Needs `nginx` (Debian package `nginx-light`).
@@ -21,6 +21,7 @@ mod large;
 mod load;
 mod machine;
 mod options;
+mod overload;
 mod pages;
 mod planted;
 mod published;
@@ -132,6 +133,7 @@ fn mode(argument: &str) -> Option<Mode> {
         "--published" => |options, district, _| published::run(options, district),
         "--rights" => rights::run,
         "--bulk" => |options, _, table| bulk::run(options, table),
+        "--overload" => overload::run,
         _ => return None,
     })
 }

@@ -16,6 +16,7 @@ use crate::claims::Claims;
 
 use crate::error::AccessError;
 use crate::items::stable_id;
+use crate::lookups::Lookups;
 use crate::records::{ClientRecord, SecretRecord};
 use crate::refused_logins::RefusedLogins;
 use crate::registry::Registry;
@@ -64,7 +65,7 @@ pub struct Access {
     /// Allows one change at a time.
     pub(crate) managing: tokio::sync::Mutex<()>,
     /// When the registry was last read for a caller that was unknown.
-    pub(crate) caught_up: tokio::sync::Mutex<Option<std::time::Instant>>,
+    pub(crate) caught_up: Lookups,
     pub(crate) refused_logins: RefusedLogins,
 }
 
@@ -118,7 +119,7 @@ impl Access {
             config,
             live: Mutex::default(),
             managing: tokio::sync::Mutex::new(()),
-            caught_up: tokio::sync::Mutex::default(),
+            caught_up: Lookups::default(),
             refused_logins: RefusedLogins::default(),
         };
         access.refresh().await?;

@@ -4,35 +4,46 @@
 
 use std::time::{Duration, Instant};
 
+use homeroom_http::BudgetFigures;
 use homeroom_store::StoreUrl;
 
 use crate::access::Access;
+use crate::lookups::LookupsFull;
 
 /// Least time between the beginnings of two readings, however many strangers ask.
 const PAUSE: Duration = Duration::from_millis(50);
-
 impl Access {
     /// Reads what other nodes have changed in the registry, once for all that wait. Returns whether
     /// the registry has been read since the call; it has not where no other node can change it.
-    pub async fn catch_up(&self) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// [`LookupsFull`] if too many wait already.
+    pub async fn catch_up(&self) -> Result<bool, LookupsFull> {
         if !matches!(self.store.url(), StoreUrl::Postgres(_)) {
-            return false;
+            return Ok(false);
         }
+        let _waits = self.caught_up.enter()?;
         let arrived = Instant::now();
-        let mut last = self.caught_up.lock().await;
+        let mut last = self.caught_up.last.lock().await;
         if last.is_some_and(|last| last >= arrived) {
-            return true;
+            return Ok(true);
         }
         if let Some(rest) = last.and_then(|last| PAUSE.checked_sub(last.elapsed())) {
             tokio::time::sleep(rest).await;
         }
         *last = Some(Instant::now());
         match self.refresh().await {
-            Ok(()) => true,
+            Ok(()) => Ok(true),
             Err(error) => {
                 tracing::warn!(%error, "the registry cannot be read for an unknown key");
-                false
+                Ok(false)
             }
         }
+    }
+
+    /// Returns the figures of the callers that wait because this node does not know their keys.
+    pub fn key_lookups(&self) -> BudgetFigures {
+        self.caught_up.figures()
     }
 }

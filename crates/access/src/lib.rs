@@ -48,6 +48,7 @@ mod holder;
 pub mod import;
 mod items;
 mod login;
+mod lookups;
 mod manage;
 mod many;
 mod oauth;
@@ -96,6 +97,7 @@ pub use grant::{
 pub use holder::Holder;
 pub use items::{ItemKind, ODS_INSTANCE, stable_id};
 pub use login::RefusedLogin;
+pub use lookups::LookupsFull;
 pub use manage::{EDUCATION_ORGANIZATIONS_MAX, Manage, NAMESPACE_PREFIXES_MAX, TEXT_MAX};
 pub use many::{Begun, Planner};
 pub use phase::Phase;

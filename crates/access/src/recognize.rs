@@ -34,6 +34,8 @@ pub(crate) enum TokenRefusal {
     InDoubt,
     /// The most live tokens allowed already exist; the first ends after this many seconds.
     TooMany(i64),
+    /// Too many callers wait until their keys are looked up.
+    Lookups,
     /// The system could not supply random bytes.
     NoRandom,
 }

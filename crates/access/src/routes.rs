@@ -10,6 +10,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 use crate::access::Access;
 use crate::client::{ApiClient, Call, Scope};
 use crate::login::RefusedLogin;
+use crate::lookups::LookupsFull;
 use crate::oauth::{OAUTH, OAuthError, TokenRequest, issued};
 use crate::recognize::{IssuedToken, TokenRefusal};
 use crate::recognized::changing;
@@ -106,6 +107,7 @@ fn told(
         TokenRefusal::Scope => "the key does not have the scope",
         TokenRefusal::InDoubt => "the outcome of a change of keys is unknown",
         TokenRefusal::TooMany(_) => "the key has too many live tokens",
+        TokenRefusal::Lookups => "too many callers wait for unknown keys to be looked up",
         TokenRefusal::NoRandom => "the system provides no random bytes",
     };
     access.refused_token(&RefusedLogin::of(call, route, reason), Some(&request.key));
@@ -120,8 +122,12 @@ async fn issue(
 ) -> Result<IssuedToken, TokenRefusal> {
     let issued = access.issue(&request.key, &request.shown, scope, now);
     match issued {
-        Err(TokenRefusal::Client | TokenRefusal::Scope) if access.catch_up().await => {
-            access.issue(&request.key, &request.shown, scope, now)
+        Err(unknown @ (TokenRefusal::Client | TokenRefusal::Scope)) => {
+            match access.catch_up().await {
+                Ok(true) => access.issue(&request.key, &request.shown, scope, now),
+                Ok(false) => Err(unknown),
+                Err(LookupsFull) => Err(TokenRefusal::Lookups),
+            }
         }
         issued => issued,
     }
@@ -152,6 +158,7 @@ fn answer(
         Err(TokenRefusal::TooMany(seconds)) => Err(Problem::of(Kind::TooManyTokens)
             .header(header::RETRY_AFTER, HeaderValue::from(seconds))),
         Err(TokenRefusal::InDoubt) => Err(changing()),
+        Err(TokenRefusal::Lookups) => Err(LookupsFull.into()),
         Err(TokenRefusal::NoRandom) => {
             Err(Problem::internal("the system provides no random bytes"))
         }

@@ -125,7 +125,7 @@ impl From<AccessError> for Refusal {
 fn problem_of(error: AccessError) -> Problem {
     let AccessError::Store(error) = error else { return Problem::internal(error) };
     match error {
-        StoreError::Busy => Problem::busy(1),
+        StoreError::Busy(busy) => Problem::busy(1).budget(busy.queue()).detail(busy.to_string()),
         StoreError::Unsure => Problem::busy(30).detail(
             "The server's disk or database failed; it is not known whether this was written. \
              Check before you try again.",

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use arc_swap::ArcSwap;
 use homeroom_access::ApiClient;
-use homeroom_gateway::{FrontDoor, LiveRoutes};
+use homeroom_gateway::{FrontDoor, Gates, LiveRoutes};
+use homeroom_http::BudgetFigures;
 use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, Store, StoreError, Value, Write};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -102,13 +103,24 @@ struct Stored {
 impl Apis {
     /// Returns the APIs of a store, none of which is served yet.
     pub fn new(store: Store) -> Self {
+        Self::with_gates(store, Gates::default())
+    }
+
+    /// Does the same with other limits on the calls to upstreams.
+    pub fn with_gates(store: Store, gates: Gates) -> Self {
         let shared = Arc::new(Shared {
             subscriptions: ArcSwap::default(),
             plans: ArcSwap::default(),
             clients: Clients::default(),
+            gates,
         });
         let (served, changing) = (RwLock::default(), tokio::sync::Mutex::default());
         Self { store, shared, door: OnceLock::new(), served, changing }
+    }
+
+    /// Returns the figures of the calls to upstreams, and of those that wait.
+    pub fn queues(&self) -> Vec<BudgetFigures> {
+        self.shared.gates.figures().to_vec()
     }
 
     /// Serves the published APIs at a front door, from now on.

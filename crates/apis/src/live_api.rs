@@ -12,7 +12,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use homeroom_access::{ApiClient, Call, Scope};
 use homeroom_client::{Answer, Error, Network, Phase, Request, Url};
-use homeroom_gateway::RateLimit;
+use homeroom_gateway::{Gate, Gates, RateLimit};
 use homeroom_http::{
     Body, BodyLimits, BodyStream, Cors, Credential, Guard, Kind, Known, Problem, RequestBody,
     Response, Route, handler, other_methods,
@@ -55,6 +55,7 @@ pub(crate) struct Shared {
     pub(crate) subscriptions: Subscriptions,
     pub(crate) plans: ArcSwap<HashMap<String, Arc<PlanLimit>>>,
     pub(crate) clients: Clients,
+    pub(crate) gates: Gates,
 }
 
 /// A published API that is served.
@@ -71,6 +72,7 @@ pub(crate) struct LiveApi {
     allow: Vec<Network>,
     deny: Vec<Network>,
     target: Target,
+    gate: Arc<Gate>,
     shared: Arc<Shared>,
 }
 
@@ -117,6 +119,7 @@ impl LiveApi {
             allow: api.allow.iter().filter_map(|text| network(text)).collect(),
             deny: api.deny.iter().filter_map(|text| network(text)).collect(),
             target,
+            gate: shared.gates.gate(&api.name),
             shared: Arc::clone(shared),
             api: Arc::clone(api),
         })
@@ -312,6 +315,9 @@ impl LiveApi {
             let stream = Noted { stream: call.stream_body()?, broken: Arc::clone(&broken) };
             Sent::Stream(Some(stream), declared.map(|length| length as u64))
         };
+        // A body that is still arriving would hold its turn as long as its caller likes.
+        let mut turn =
+            if body.is_whole() { Some(self.gate.enter(&caller_of(&call)).await?) } else { None };
         let is_idempotent = matches!(
             call.method,
             Method::GET | Method::HEAD | Method::PUT | Method::DELETE | Method::OPTIONS
@@ -324,7 +330,12 @@ impl LiveApi {
             let request = body.request(call.method.clone(), url, headers.clone());
             let open = upstream.call();
             let error = match upstreams.client().send(request).await {
-                Ok(answer) => return self.respond(answer, open, &call.method).await,
+                Ok(answer) => {
+                    if let Some(turn) = turn.take() {
+                        turn.answered();
+                    }
+                    return self.respond(answer, open, &call.method).await;
+                }
                 Err(error) => error,
             };
             let is_unreachable = matches!(
@@ -425,6 +436,15 @@ fn rest_of(path: &str) -> Result<&str, Problem> {
 
 fn asker(call: &Call) -> Asker<'_> {
     Asker { from: call.from, base_url: &call.base_url, request_id: &call.request_id }
+}
+
+/// Returns the name under which a caller takes turns with others.
+fn caller_of(call: &Call) -> Cow<'_, str> {
+    match (&call.client, call.from) {
+        (Some(client), _) => Cow::Borrowed(&client.key),
+        (None, Some(address)) => Cow::Owned(address.to_string()),
+        (None, None) => Cow::Borrowed(""),
+    }
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -17,7 +17,7 @@ pub(crate) fn of_plan(refused: Refused<Problem>) -> Problem {
 /// Returns the problem for a failure of the store.
 pub(crate) fn of_store(error: StoreError) -> Problem {
     match error {
-        StoreError::Busy => Problem::busy(1),
+        StoreError::Busy(busy) => Problem::busy(1).budget(busy.queue()).detail(busy.to_string()),
         StoreError::Deadline(_) | StoreError::Closed => Problem::busy(5),
         StoreError::Away(_) => {
             Problem::busy(2).detail("The server cannot use its database at the moment.")

@@ -88,9 +88,8 @@ impl From<Error> for Problem {
             Error::TooLarge(message) => Self::of(Kind::PayloadTooLarge).detail(capital(message)),
             Error::NotOffered(message) => Self::of(Kind::NotImplemented).detail(capital(message)),
             Error::Body(problem) => problem,
-            Error::Job(JobError::Full { .. }) => {
-                Self::busy(30).detail("Too many jobs are waiting; try again when some are done.")
-            }
+            Error::Job(JobError::Full { .. }) => Self::busy(30)
+                .detail("Too many jobs are waiting (budget jobs); try again when some are done."),
             Error::Job(JobError::Store(error)) | Error::Store(error) => of_store(error),
             Error::Job(other) => Self::internal(other),
             Error::Blob(error) => of_blob(error),
@@ -116,7 +115,7 @@ fn of_blob(error: BlobError) -> Problem {
 
 fn of_store(error: StoreError) -> Problem {
     match error {
-        StoreError::Busy => Problem::busy(1),
+        StoreError::Busy(busy) => Problem::busy(1).budget(busy.queue()).detail(busy.to_string()),
         StoreError::Deadline(_) => Problem::busy(5).detail("The read took too long."),
         StoreError::TooLarge { .. } => {
             Problem::of(Kind::ParameterValidationFailed).error("The page would be too large.")

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use homeroom_access::{Access, Call};
 use homeroom_document::{Catalog, Documents};
-use homeroom_http::{Kind, Problem};
+use homeroom_http::{BudgetFigures, Kind, Problem};
 use homeroom_model::Resource;
 use homeroom_store::Store;
 use http::Method;
 
-use crate::profile;
+use crate::batch_places::BatchPlaces;
+use crate::{blocking, profile};
 
 /// The scope that a token needs here.
 pub const SCOPE: &str = "data";
@@ -24,13 +25,22 @@ pub struct DataApi {
     pub store: Store,
     /// Longest time that a list of deletions may take, however many reads it needs.
     pub list_deadline: Duration,
+    /// Places for batches.
+    pub batches: BatchPlaces,
 }
 
 impl DataApi {
     /// Makes an API for a bound model.
     pub fn new(catalog: Arc<Catalog>, store: Store) -> Self {
         let list_deadline = store.list_deadline();
-        Self { catalog, store, list_deadline }
+        Self { catalog, store, list_deadline, batches: BatchPlaces::default() }
+    }
+
+    /// Returns the figures of its queues.
+    pub fn queues(&self) -> Vec<BudgetFigures> {
+        let mut all = vec![self.batches.figures()];
+        all.extend(blocking::figures());
+        all
     }
 
     /// Returns the documents that the API gives access to.

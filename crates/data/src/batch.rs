@@ -8,7 +8,6 @@ mod answers;
 mod limits;
 mod line;
 mod lines;
-mod places;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,29 +20,25 @@ use homeroom_http::{Problem, Response};
 use homeroom_model::ResourceId;
 use homeroom_store::{ChangedAt, Plan};
 use http::StatusCode;
-use tokio::sync::Semaphore;
 
 use self::answers::Answers;
 use self::limits::CHUNKS_AHEAD;
 use self::line::Line;
 use self::lines::{Lines, Sent};
+use crate::blocking::{self, BATCH_CHECKS};
 use crate::problem::{of_plan, of_refusal};
 use crate::request::body;
-use crate::{DataState, blocking, refuse_snapshot, respond, strict};
+use crate::{DataState, refuse_snapshot, respond, strict};
 
 pub(crate) use self::limits::BODY;
-pub use self::limits::{
-    BATCH_ANSWER_BYTES_MAX, BATCH_BYTES_MAX, BATCH_LINES_MAX, BATCHES_MAX, BATCHES_OF_KEY_MAX,
-};
 
-/// Places for chunks that are being checked.
-static CHECKING: Semaphore = Semaphore::const_new(2);
+pub use self::limits::{BATCH_ANSWER_BYTES_MAX, BATCH_BYTES_MAX, BATCH_LINES_MAX};
 
 /// Takes documents, a line each, and answers a line for each.
 pub(crate) async fn post(state: DataState, mut call: Call) -> Result<Response, Problem> {
     lines::expect_lines(&call)?;
     refuse_snapshot(&call)?;
-    let _place = places::take(&call.client().key)?;
+    let _place = state.api.batches.take(&call.client().key)?;
     let batch = Arc::new(Batch {
         caller: Caller::of(&call, Scope::Data),
         is_strict: strict::is_asked(&call.headers),
@@ -123,7 +118,7 @@ impl Batch {
             let begun = self.caller.begin_all(access, &api.store, documents, &*self);
             Chunk { lines, resources, begun }
         };
-        blocking::run(&CHECKING, check).await
+        blocking::run(&BATCH_CHECKS, check).await
     }
 
     /// Waits for the plans of a chunk and answers its lines.

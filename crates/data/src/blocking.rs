@@ -1,25 +1,82 @@
 //! Runs long work away from the threads that answer requests.
 
-use homeroom_http::Problem;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use homeroom_http::{BudgetFigures, Problem};
 use tokio::sync::Semaphore;
 
-/// Runs `work` on a blocking thread once a permit is available.
+/// Most pieces of work of one sort at the same time.
+const PLACES_MAX: usize = 2;
+
+/// Places for chunks of batches that are being checked.
+pub(crate) static BATCH_CHECKS: Places = Places::new("batch_checks");
+/// Places for parsing bodies that are not small.
+pub(crate) static LARGE_BODIES: Places = Places::new("large_bodies");
+/// Places for lists that are compressed away from the threads that answer.
+pub(crate) static COMPRESSED_LISTS: Places = Places::new("compressed_lists");
+
+/// Returns the figures of all places.
+pub(crate) fn figures() -> impl Iterator<Item = BudgetFigures> {
+    [&BATCH_CHECKS, &LARGE_BODIES, &COMPRESSED_LISTS].into_iter().map(Places::figures)
+}
+
+/// Places for work of one sort. What waits for one is limited by the places of its requests.
+pub(crate) struct Places {
+    name: &'static str,
+    free: Semaphore,
+    waiting: AtomicU64,
+}
+
+impl Places {
+    /// Creates the places, all free.
+    pub(crate) const fn new(name: &'static str) -> Self {
+        Self { name, free: Semaphore::const_new(PLACES_MAX), waiting: AtomicU64::new(0) }
+    }
+
+    /// Returns their figures; work that waits counts as well, beyond the size.
+    pub(crate) fn figures(&self) -> BudgetFigures {
+        let taken = PLACES_MAX.saturating_sub(self.free.available_permits()) as u64;
+        BudgetFigures {
+            name: self.name,
+            size: PLACES_MAX as u64,
+            used: taken + self.waiting.load(Ordering::Relaxed),
+            refused: 0,
+        }
+    }
+}
+
+/// Counts work as waiting until the value is dropped.
+struct Waits<'a>(&'a AtomicU64);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Runs `work` on a blocking thread once a place is free, as part of the same request.
 ///
-/// The work holds the permit, and the resources that the request keeps, until it ends, even if the
+/// The work holds the place, and the resources that the request keeps, until it ends, even if the
 /// client disconnects. If the client disconnects before the work has begun, the work never runs.
 ///
 /// # Errors
 ///
 /// 500 if `work` panics.
 pub(crate) async fn run<T: Send + 'static>(
-    places: &'static Semaphore,
+    places: &'static Places,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Problem> {
-    let place = places.acquire().await.map_err(Problem::internal)?;
-    let kept = homeroom_store::kept();
+    places.waiting.fetch_add(1, Ordering::Relaxed);
+    let waits = Waits(&places.waiting);
+    let place = places.free.acquire().await.map_err(Problem::internal)?;
+    drop(waits);
+    let asker = homeroom_store::asker();
     let working = tokio::task::spawn_blocking(move || {
-        let done = work();
-        drop((kept, place));
+        let done = match asker {
+            Some(asker) => asker.run_blocking(work),
+            None => work(),
+        };
+        drop(place);
         done
     });
     working.await.map_err(Problem::internal)
@@ -36,12 +93,11 @@ mod tests {
 
     use super::*;
 
-    const PLACES: usize = 2;
     const BRIEF: Duration = Duration::from_millis(10);
 
     #[tokio::test]
     async fn work_of_callers_who_hang_up_still_counts_against_the_limit() {
-        let places: &Semaphore = Box::leak(Box::new(Semaphore::new(PLACES)));
+        let places: &Places = Box::leak(Box::new(Places::new("tried")));
         let kept = Arc::new(());
         let (begun, all_begun) = channel();
         let (end, may_end) = channel::<()>();
@@ -57,12 +113,13 @@ mod tests {
             assert!(timeout(BRIEF, request).await.is_err(), "it is given up");
         }
 
-        assert_eq!(Arc::strong_count(&kept), 1 + PLACES, "what it keeps is with the work");
+        assert_eq!(Arc::strong_count(&kept), 1 + PLACES_MAX, "what it keeps is with the work");
+        assert_eq!(places.figures().used, PLACES_MAX as u64, "nobody waits any more");
         drop((begun, end));
         assert!(run(places, || ()).await.is_ok());
         // All work that began has ended by now, or ends here.
-        assert_eq!(all_begun.iter().count(), PLACES);
-        _ = places.acquire_many(u32::try_from(PLACES).unwrap()).await.unwrap();
+        assert_eq!(all_begun.iter().count(), PLACES_MAX);
+        _ = places.free.acquire_many(u32::try_from(PLACES_MAX).unwrap()).await.unwrap();
         assert_eq!(Arc::strong_count(&kept), 1);
     }
 }

@@ -7,9 +7,8 @@ use flate2::write::GzEncoder;
 use homeroom_access::Call;
 use homeroom_http::{Body, Coding, Problem, Response, coding_of};
 use http::{HeaderValue, header};
-use tokio::sync::Semaphore;
 
-use crate::blocking;
+use crate::blocking::{self, COMPRESSED_LISTS};
 
 /// Fewest bytes that are compressed: shorter lists fit into a packet or two anyway.
 const COMPRESSED_MIN: usize = 1_400;
@@ -17,8 +16,6 @@ const COMPRESSED_MIN: usize = 1_400;
 const INLINE_MAX: usize = 32 << 10;
 /// The fastest level: it saves most of what the slower ones do.
 const LEVEL: Compression = Compression::fast();
-/// Places for lists that are compressed away from the threads that answer.
-static COMPRESSING: Semaphore = Semaphore::const_new(2);
 
 /// Returns the same list, compressed if the caller asks for that and it is worth it.
 ///
@@ -39,7 +36,7 @@ pub(crate) async fn coded(call: &Call, response: Response) -> Result<Response, P
     let compressed = if whole.len() <= INLINE_MAX {
         compress(&whole)
     } else {
-        blocking::run(&COMPRESSING, move || compress(&whole)).await?
+        blocking::run(&COMPRESSED_LISTS, move || compress(&whole)).await?
     };
     head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     Ok(Response::from_parts(head, Body::from(compressed)))

@@ -29,6 +29,7 @@
 
 mod api;
 mod batch;
+mod batch_places;
 mod blocking;
 mod coding;
 pub mod composites;
@@ -50,9 +51,8 @@ mod token_info;
 
 pub use api::{DataApi, SCOPE};
 pub(crate) use api::{DataState, no_snapshot, refuse_snapshot};
-pub use batch::{
-    BATCH_ANSWER_BYTES_MAX, BATCH_BYTES_MAX, BATCH_LINES_MAX, BATCHES_MAX, BATCHES_OF_KEY_MAX,
-};
+pub use batch::{BATCH_ANSWER_BYTES_MAX, BATCH_BYTES_MAX, BATCH_LINES_MAX};
+pub use batch_places::{BATCHES_MAX, BATCHES_OF_KEY_MAX, BatchPlaces};
 pub use composites::{CompositeError, Composites};
 pub use explain::manage;
 pub use problem::problem_of;

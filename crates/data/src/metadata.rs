@@ -21,8 +21,8 @@ use std::sync::{Arc, OnceLock};
 
 use homeroom_http::openapi::{Listed, asked_tags};
 use homeroom_http::{
-    Both, Call, Copy, Guard, Handler, JSON, Kind, Problem, Response, Route, coded_answer,
-    coding_of, handler, json_answer, names_media, prefers, text_answer,
+    Both, BudgetFigures, Call, Copy, Guard, Handler, JSON, Kind, Problem, Response, Route,
+    coded_answer, coding_of, handler, json_answer, names_media, prefers, text_answer,
 };
 use homeroom_model::Model;
 use http::{HeaderName, HeaderValue, Method, header};
@@ -112,6 +112,17 @@ impl Metadata {
     #[must_use]
     pub fn with_others(self, others: &[Listed]) -> Self {
         Self { others: others.into(), docs: Arc::default(), ..self }
+    }
+
+    /// Returns the same metadata, for whose documents at most `size` requests wait.
+    #[must_use]
+    pub fn with_waiting_max(self, size: usize) -> Self {
+        Self { turns: Turns::new(size), ..self }
+    }
+
+    /// Returns the figures of the requests that wait until a document is written.
+    pub fn queue(&self) -> BudgetFigures {
+        self.turns.figures()
     }
 
     /// Returns the same metadata with another page for browsers.

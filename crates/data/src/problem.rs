@@ -44,7 +44,9 @@ pub(crate) fn of_plan(refused: Refused<Problem>) -> Problem {
 /// Returns the problem for a failure of the store.
 pub fn problem_of(error: StoreError) -> Problem {
     match error {
-        StoreError::Busy => Problem::busy(1),
+        StoreError::Busy(busy) => {
+            Problem::busy(1).budget(busy.queue()).detail(busy.to_string())
+        }
         StoreError::Deadline(time) => Problem::busy(5)
             .detail(format!("The read took longer than {} s and was stopped.", time.as_secs()))
             .hint(

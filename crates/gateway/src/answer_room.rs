@@ -2,26 +2,25 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use homeroom_http::{Body, BodyError, Problem, Response, STREAM_BYTES};
+use homeroom_http::{Body, BodyError, BudgetFigures, Problem, Response, STREAM_BYTES};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::budget::{Capacity, Holders, Kind as HolderKind, Refused, Taken};
 use crate::budgets::Budgets;
 use crate::callers::Callers;
+use crate::limits::Limits;
 
 /// Answers up to this size are not counted: a connection's own buffers are larger.
 pub(crate) const SMALL_ANSWER: u64 = 16 << 10;
 /// HTTP/2 answers up to this size are covered by what the open request takes. The limit is lower
 /// because many answers can wait on one connection.
 pub(crate) const SMALL_STREAM_ANSWER: u64 = 1 << 10;
-/// Most KiB of answers that wait for room, for keys and for public routes.
-const WAITING_KIB_MAX: usize = 64 << 10;
-const PUBLIC_WAITING_KIB_MAX: usize = 16 << 10;
 /// How often, and with what pause, an answer retries for room that stalled callers give back.
 const ROOM_ROUNDS: u32 = 20;
 const ROOM_PAUSE: Duration = Duration::from_millis(25);
@@ -31,19 +30,56 @@ pub(crate) struct AnswerRoom {
     budgets: Arc<Budgets>,
     callers: Arc<Callers>,
     /// Room for answers that wait for their budget, for keys and for public routes.
-    waiting: Semaphore,
-    public_waiting: Semaphore,
+    waiting: WaitingRoom,
+    public_waiting: WaitingRoom,
+}
+
+/// Room for answers that wait, in KiB.
+struct WaitingRoom {
+    name: &'static str,
+    size: usize,
+    free: Semaphore,
+    refused: AtomicU64,
+}
+
+impl WaitingRoom {
+    fn new(name: &'static str, bytes: usize) -> Self {
+        let size = (bytes >> 10).clamp(1, Semaphore::MAX_PERMITS);
+        Self { name, size, free: Semaphore::new(size), refused: AtomicU64::new(0) }
+    }
+
+    /// Takes room for an answer; one that is larger than all of the room takes all of it.
+    fn take(&self, bytes: u64) -> Option<SemaphorePermit<'_>> {
+        let kib = usize::try_from(bytes.div_ceil(1 << 10)).unwrap_or(self.size).min(self.size);
+        let taken = self.free.try_acquire_many(u32::try_from(kib).unwrap_or(u32::MAX));
+        taken.inspect_err(|_| _ = self.refused.fetch_add(1, Ordering::Relaxed)).ok()
+    }
+
+    fn figures(&self) -> BudgetFigures {
+        BudgetFigures {
+            name: self.name,
+            size: (self.size as u64) << 10,
+            used: (self.size.saturating_sub(self.free.available_permits()) as u64) << 10,
+            refused: self.refused.load(Ordering::Relaxed),
+        }
+    }
 }
 
 impl AnswerRoom {
     /// Creates the room, with no answer in it.
-    pub(crate) fn new(budgets: &Arc<Budgets>, callers: &Arc<Callers>) -> Self {
+    pub(crate) fn new(budgets: &Arc<Budgets>, callers: &Arc<Callers>, limits: &Limits) -> Self {
+        let public = limits.waiting_public_answer_bytes;
         Self {
             budgets: Arc::clone(budgets),
             callers: Arc::clone(callers),
-            waiting: Semaphore::new(WAITING_KIB_MAX),
-            public_waiting: Semaphore::new(PUBLIC_WAITING_KIB_MAX),
+            waiting: WaitingRoom::new("waiting_answers", limits.waiting_answer_bytes),
+            public_waiting: WaitingRoom::new("waiting_public_answers", public),
         }
+    }
+
+    /// Returns the figures of the answers that wait for room.
+    pub(crate) fn figures(&self) -> [BudgetFigures; 2] {
+        [self.waiting.figures(), self.public_waiting.figures()]
     }
 
     /// Takes room for a large answer, until its last byte has been handed to the system. A stream
@@ -87,14 +123,11 @@ impl AnswerRoom {
         size: u64,
         mut refused: Refused,
     ) -> Result<Taken, Refused> {
-        let (waiting, max) = match capacity {
-            Capacity::PublicAnswers => (&self.public_waiting, PUBLIC_WAITING_KIB_MAX),
-            _ => (&self.waiting, WAITING_KIB_MAX),
+        let waiting = match capacity {
+            Capacity::PublicAnswers => &self.public_waiting,
+            _ => &self.waiting,
         };
-        let kib = usize::try_from(size.div_ceil(1 << 10)).unwrap_or(max).min(max);
-        let Ok(_waits) = waiting.try_acquire_many(u32::try_from(kib).unwrap_or(u32::MAX)) else {
-            return Err(refused);
-        };
+        let Some(_waits) = waiting.take(size) else { return Err(refused) };
         for _ in 0..ROOM_ROUNDS {
             let of = match refused.share_of() {
                 None => None,

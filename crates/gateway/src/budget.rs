@@ -8,7 +8,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use homeroom_http::Problem;
+use homeroom_http::{BudgetFigures, Problem};
 
 /// Everything that requests share. Each row is name, unit and description.
 macro_rules! capacities {
@@ -79,16 +79,21 @@ impl Kind {
     }
 }
 
+/// The number of the next holder; 0 is nobody's.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
 /// A holder, and how much it holds of each budget.
 #[derive(Debug)]
 pub(crate) struct Holder {
     kind: Kind,
+    number: u64,
     held: [AtomicU64; CAPACITIES],
 }
 
 impl Holder {
     pub(crate) fn new(kind: Kind) -> Arc<Self> {
-        Arc::new(Self { kind, held: std::array::from_fn(|_| AtomicU64::new(0)) })
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Self { kind, number, held: std::array::from_fn(|_| AtomicU64::new(0)) })
     }
 
     /// Returns how much of a budget it holds.
@@ -103,6 +108,14 @@ impl Holder {
 pub(crate) struct Holders {
     pub(crate) connection: Option<Arc<Holder>>,
     pub(crate) owner: Option<Arc<Holder>>,
+}
+
+impl Holders {
+    /// Returns the number of whoever is served in turn with others: the address or key, or else the
+    /// connection; 0 for a request of the server itself.
+    pub(crate) fn number(&self) -> u64 {
+        self.owner.as_ref().or(self.connection.as_ref()).map_or(0, |holder| holder.number)
+    }
 }
 
 /// The budget of one capacity: a limited amount that requests share.
@@ -141,6 +154,12 @@ impl Budget {
     /// Returns how much of the shared amount is taken.
     pub(crate) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
+    }
+
+    /// Returns its figures.
+    pub(crate) fn figures(&self) -> BudgetFigures {
+        let (name, size) = (self.capacity.name(), self.size());
+        BudgetFigures { name, size, used: self.used(), refused: self.refused() }
     }
 
     /// Returns how often an amount was refused.
@@ -270,7 +289,7 @@ impl From<Refused> for Problem {
                 kind.name()
             ),
         };
-        Problem::busy(1).detail(detail)
+        Problem::busy(1).budget(name).detail(detail)
     }
 }
 

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use homeroom_http::BudgetFigures;
+
 use crate::budget::{Capacity, Holder, Holders, Kind};
 use crate::caller::{Caller, Idleness, Leave, Name, Way};
 use crate::sending::Sending;
@@ -41,6 +43,20 @@ pub(crate) struct Callers {
     /// When idle connections, and connections that read too slowly, were last looked for.
     idle_walk: Walk,
     stalled_walk: Walk,
+    /// Connections that wait for a place because their address has used up its share, and those that
+    /// were closed because others came.
+    waiting: AtomicU64,
+    sent_away: AtomicU64,
+}
+
+/// Counts a connection as waiting until the value is dropped.
+#[derive(Debug)]
+pub(crate) struct Waits(Arc<Callers>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// When all connections were last walked.
@@ -90,7 +106,27 @@ impl Callers {
             grace,
             idle_walk: Walk::default(),
             stalled_walk: Walk::default(),
+            waiting: AtomicU64::new(0),
+            sent_away: AtomicU64::new(0),
         })
+    }
+
+    /// Counts a connection that waits for a place.
+    pub(crate) fn waits(self: &Arc<Self>) -> Waits {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Waits(Arc::clone(self))
+    }
+
+    /// Counts a connection that was closed because too many wait.
+    pub(crate) fn was_sent_away(&self) {
+        self.sent_away.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the figures of connections that wait, of which there may be `size`.
+    pub(crate) fn waiting(&self, size: usize) -> BudgetFigures {
+        let [used, refused] =
+            [&self.waiting, &self.sent_away].map(|count| count.load(Ordering::Relaxed));
+        BudgetFigures { name: "waiting_connections", size: size as u64, used, refused }
     }
 
     /// Creates a new caller, which is not in the list yet.

@@ -14,7 +14,7 @@ use homeroom_http::{
     Body, Cors, Credential, Guard, Kind, PROBLEMS, PUBLIC_BODY_BYTES_MAX, Params, Problem,
     RequestBody, Response, Route, Site, Timestamp,
 };
-use homeroom_store::{Kept, keeping};
+use homeroom_store::{Asker, Kept};
 use http::header::{CONNECTION, HeaderValue, ORIGIN};
 use http::{HeaderMap, Method, StatusCode, Version, request};
 use hyper::body::Body as _;
@@ -31,6 +31,8 @@ use crate::forwarded::{base_url, client_address, host};
 use crate::limits::Limits;
 use crate::live::{LIVE_BASE, LiveRoutes};
 use crate::metrics::Metrics;
+use crate::pacing::Pacing;
+use crate::patience::patience;
 use crate::rate::{Rate, RateLimit};
 use crate::recognition::{STRANGERS_BODY_TIME_MAX, is_in_body, recognize, recognize_in_body};
 use crate::router::{Found, RouteError, Router};
@@ -49,7 +51,8 @@ pub struct FrontDoor {
     limits: Limits,
     budgets: Arc<Budgets>,
     callers: Arc<Callers>,
-    answers: AnswerRoom,
+    answers: Arc<AnswerRoom>,
+    pacing: Arc<Pacing>,
     cors: Cors,
     rate: Option<Arc<RateLimit>>,
     log: Option<AccessLog>,
@@ -72,7 +75,14 @@ impl FrontDoor {
         metrics.watch(&budgets);
         metrics.watch_access(&access);
         let callers = Callers::new(limits.quiet);
-        let answers = AnswerRoom::new(&budgets, &callers);
+        let answers = Arc::new(AnswerRoom::new(&budgets, &callers, &limits));
+        let waiting = Arc::clone(&answers);
+        metrics.watch_queues(move || waiting.figures().to_vec());
+        let pacing = Arc::new(Pacing::default());
+        let held = Arc::clone(&pacing);
+        metrics.watch_queues(move || vec![held.figures()]);
+        let (connected, size) = (Arc::clone(&callers), limits.waiting_connections);
+        metrics.watch_queues(move || vec![connected.waiting(size)]);
         Ok(Self {
             sites: Sites::new(routes)?,
             live: LiveRoutes::default(),
@@ -82,6 +92,7 @@ impl FrontDoor {
             budgets,
             callers,
             answers,
+            pacing,
             cors: Cors::default(),
             rate: None,
             log: None,
@@ -181,6 +192,9 @@ impl FrontDoor {
                 }
             },
         };
+        if matches!(&answered, Err(problem) if problem.budget.is_some()) {
+            self.pacing.hold().await;
+        }
         let route = told.route;
         let mut response = answered.unwrap_or_else(|problem| {
             if let Some(internal) = &problem.internal {
@@ -393,7 +407,11 @@ impl FrontDoor {
             upgrade,
         };
         let answer = match &kept {
-            Some(kept) => keeping(Arc::clone(kept), (route.handler)(call)).await?,
+            Some(kept) => {
+                let (kept, owner) = (Arc::clone(kept), holders.number());
+                let until = patience(&call.headers);
+                Asker { kept, owner, until }.run((route.handler)(call)).await?
+            }
             None => (route.handler)(call).await?,
         };
         // A request that waits for room for its answer is no longer being processed.

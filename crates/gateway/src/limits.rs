@@ -20,6 +20,13 @@ pub struct Limits {
     pub stranger_bytes: usize,
     /// Most bytes of all other bodies that do not arrive at once.
     pub body_bytes: usize,
+    /// Most bytes of answers that wait for room among them, and the same on public routes.
+    pub waiting_answer_bytes: usize,
+    /// See `waiting_answer_bytes`.
+    pub waiting_public_answer_bytes: usize,
+    /// Most connections that wait for a place because their address has used up its share; beyond
+    /// that the one that has waited longest is closed.
+    pub waiting_connections: usize,
     /// Most bytes of large answers (more than 16 KiB) that their callers have not read yet.
     pub answer_bytes: usize,
     /// The same for answers on public routes, so that anonymous callers cannot use up the clients'
@@ -41,6 +48,9 @@ impl Default for Limits {
             stream_bytes: 64 << 20,
             stranger_bytes: 32 << 20,
             body_bytes: 256 << 20,
+            waiting_answer_bytes: 64 << 20,
+            waiting_public_answer_bytes: 16 << 20,
+            waiting_connections: 16,
             answer_bytes: 512 << 20,
             public_answer_bytes: 128 << 20,
             trust_forwarded: false,

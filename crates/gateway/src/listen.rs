@@ -44,9 +44,6 @@ const REST_AFTER: Duration = Duration::from_secs(2);
 const PLACE_PAUSE: Duration = Duration::from_millis(5);
 /// Longest wait for a place.
 const PLACE_TIME_MAX: Duration = Duration::from_secs(1);
-/// Most connections that wait for a place because their address has used up its share; beyond that
-/// the oldest is closed.
-const OVER_SHARE_MAX: usize = 16;
 /// The fraction of all connections, or of one address's, that is closed at once to make room: 1 in
 /// this many.
 const CLOSED_FOR_ROOM: u64 = 128;
@@ -151,8 +148,9 @@ impl Listener {
                 // Only this address has to wait; others are let in.
                 Err(_) => {
                     over_share.retain(|waits| !waits.is_closed());
-                    if over_share.len() >= OVER_SHARE_MAX {
+                    if over_share.len() >= door.limits().waiting_connections {
                         drop(over_share.pop_front());
+                        door.callers().was_sent_away();
                     }
                     let (waits, sent_away) = oneshot::channel();
                     over_share.push_back(waits);
@@ -228,10 +226,13 @@ async fn begin(
 ) -> Option<(Wire, Place)> {
     let place = match place {
         Ok(place) => place,
-        Err(sent_away) => tokio::select! {
-            place = place_of(door, caller) => place?,
-            _ = sent_away => return None,
-        },
+        Err(sent_away) => {
+            let _waits = door.callers().waits();
+            tokio::select! {
+                place = place_of(door, caller) => place?,
+                _ = sent_away => return None,
+            }
+        }
     };
     let wire = match tls {
         None => Wire::Bare(stream),

@@ -1,10 +1,11 @@
 //! Metrics for Prometheus: requests by route template and status, never by path or id.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use homeroom_access::Access;
+use homeroom_http::BudgetFigures;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -35,6 +36,9 @@ struct BudgetLabel {
     budget: &'static str,
 }
 
+/// Returns the figures of queues and pools at this moment.
+type BudgetSource = Box<dyn Fn() -> Vec<BudgetFigures> + Send + Sync>;
+
 /// The server's metrics.
 pub struct Metrics {
     registry: Registry,
@@ -42,6 +46,8 @@ pub struct Metrics {
     refused: Counter<u64, AtomicU64>,
     in_flight: Gauge,
     budgets: OnceLock<Arc<Budgets>>,
+    /// Further queues and pools.
+    others: Mutex<Vec<BudgetSource>>,
     rate: OnceLock<Arc<RateLimit>>,
     rate_refused: Counter<u64, AtomicU64>,
     access: OnceLock<Arc<Access>>,
@@ -131,6 +137,7 @@ impl Metrics {
             refused,
             in_flight,
             budgets,
+            others: Mutex::default(),
             rate,
             rate_refused,
             access,
@@ -148,6 +155,26 @@ impl Metrics {
         let gauge = Gauge::default();
         self.registry.register(name, help, gauge.clone());
         gauge
+    }
+
+    /// Reports further queues and pools from now on, in the same way as the budgets of the front
+    /// door.
+    pub fn watch_queues(&self, figures: impl Fn() -> Vec<BudgetFigures> + Send + Sync + 'static) {
+        self.others().push(Box::new(figures));
+    }
+
+    /// Reports the figures of a queue, as they are at this moment.
+    pub fn show_queue(&self, figures: &BudgetFigures) {
+        let label = BudgetLabel { budget: figures.name };
+        let figure = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        self.budget_size.get_or_create(&label).set(figure(figures.size));
+        self.budget_used.get_or_create(&label).set(figure(figures.used));
+        let refused = self.budget_refused.get_or_create(&label);
+        refused.inner().store(figures.refused, Ordering::Relaxed);
+    }
+
+    fn others(&self) -> MutexGuard<'_, Vec<BudgetSource>> {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reports these budgets from now on.
@@ -191,14 +218,14 @@ impl Metrics {
         if let Some(rate) = self.rate.get() {
             self.rate_refused.inner().store(rate.refused(), Ordering::Relaxed);
         }
+        let others: Vec<_> = self.others().iter().flat_map(|source| source()).collect();
+        for figures in &others {
+            self.show_queue(figures);
+        }
         let Some(budgets) = self.budgets.get() else { return };
         let figure = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         for capacity in Capacity::ALL {
-            let (budget, label) = (budgets.of(*capacity), BudgetLabel { budget: capacity.name() });
-            self.budget_size.get_or_create(&label).set(figure(budget.size()));
-            self.budget_used.get_or_create(&label).set(figure(budget.used()));
-            let refused = self.budget_refused.get_or_create(&label);
-            refused.inner().store(budget.refused(), Ordering::Relaxed);
+            self.show_queue(&budgets.of(*capacity).figures());
         }
         let sum = |of: fn(&Budget) -> u64| {
             of(budgets.of(Capacity::InFlight)) + of(budgets.of(Capacity::Awaited))

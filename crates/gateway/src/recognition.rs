@@ -131,7 +131,7 @@ async fn client(
 ) -> Result<Sender, Problem> {
     let client = match access.recognize_by(by, credentials, scope, now) {
         Err(Unrecognized::Unknown(problem)) => {
-            if !access.catch_up().await {
+            if !access.catch_up().await? {
                 return Err(problem);
             }
             access.recognize_by(by, credentials, scope, now)

@@ -14,17 +14,17 @@ use homeroom_apis::Apis;
 use homeroom_blobs::Blobs;
 use homeroom_bulk_api::BulkService;
 use homeroom_course::{Courses, Origins};
-use homeroom_data::DataApi;
 use homeroom_data::composites::{self, Composites};
 use homeroom_data::metadata::{self, Credentials, Metadata, PageRequest, Shown};
+use homeroom_data::{BatchPlaces, DataApi};
 use homeroom_document::Catalog;
 use homeroom_export::views::{Dialect, renew, views};
-use homeroom_gateway::{FrontDoor, Limits, Metrics};
-use homeroom_http::{Route, Timestamp};
+use homeroom_gateway::{FrontDoor, GateLimits, Gates, Limits, Metrics};
+use homeroom_http::{BudgetFigures, Route, Timestamp};
 use homeroom_jobs::{Jobs, Limits as JobLimits};
 use homeroom_store::{ChangedAt, Options, Snapshot, SnapshotOptions, Store, StoreUrl};
 
-use crate::config::{Config, Part, ServerConfig};
+use crate::config::{BudgetsConfig, Config, Part};
 use crate::exit::Failure;
 use crate::load_metrics::LoadMetrics;
 use crate::probes;
@@ -118,7 +118,9 @@ impl App {
         keep_standard(&store, standard)?;
         let catalog = Catalog::bind(Arc::clone(&standard.model), &store)
             .map_err(|e| Failure::because("binding the model to the store", e))?;
-        let data = DataApi::new(Arc::new(catalog), store.clone());
+        let BudgetsConfig { batches, batches_of_key, .. } = config.budgets;
+        let batches = BatchPlaces::new(batches as usize, batches_of_key as usize);
+        let data = DataApi { batches, ..DataApi::new(Arc::new(catalog), store.clone()) };
         let newest = store.newest_change_version().await;
         let mut seeded = String::new();
         if newest.map_err(|e| Failure::because("opening the store", e))? == 0 {
@@ -133,8 +135,8 @@ impl App {
             seeded = counts.collect::<Vec<_>>().join(", ");
             tracing::info!(holds = seeded, "made a new store");
         }
-        let apis = Arc::new(Apis::new(store.clone()));
-        let jobs = Jobs::new(store.clone(), JobLimits::default());
+        let apis = Arc::new(Apis::with_gates(store.clone(), Gates::new(gates(&config.budgets))));
+        let jobs = Jobs::new(store.clone(), job_limits(&config.budgets));
         let blobs = Blobs::new(config.blob_place(), store.clone(), config.blob_limits());
         let courses = Courses::new(store.clone(), jobs.clone(), blobs.clone())
             .with_options(config.courses.options());
@@ -147,6 +149,9 @@ impl App {
         let bulk =
             BulkService::new(&access, data.documents(), own_blobs, own_jobs, Path::new(&spool));
         let mut metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
+        watch(&metrics, &data, &access);
+        let called = Arc::clone(&apis);
+        metrics.watch_queues(move || called.queues());
         let store_gauges = Arc::new(probes::StoreGauges::new(&mut metrics, data.store.clone()));
         let ready = Arc::new(probes::Readiness::new(data.store.clone()));
         let standard = Arc::new(standard.clone());
@@ -187,7 +192,7 @@ impl App {
     /// `credentials` to requests from this machine.
     pub fn routes(
         &self,
-        config: &ServerConfig,
+        config: &Config,
         credentials: Option<Credentials>,
         listening: SocketAddr,
         origins: &Origins,
@@ -204,24 +209,28 @@ impl App {
         });
         let others =
             [(Part::Admin, homeroom_admin::OPENAPI), (Part::Bulk, homeroom_bulk_api::OPENAPI)];
-        let others = others.into_iter().filter(|(part, _)| config.serves(*part));
+        let server = &config.server;
+        let others = others.into_iter().filter(|(part, _)| server.serves(*part));
         let others: Vec<_> = others.map(|(_, listed)| listed).collect();
         let metadata = Metadata::new(model)
             .with_composites(Arc::clone(&self.composites))
             .with_others(&others)
+            .with_waiting_max(config.budgets.metadata_documents as usize)
             .with_browser_page(page);
+        let documents = metadata.clone();
+        self.metrics.watch_queues(move || vec![documents.queue()]);
         let mut routes = homeroom_access::routes(&self.access);
         routes.extend(probes::routes(&self.ready));
-        if config.serves(Part::Admin) {
+        if server.serves(Part::Admin) {
             routes.extend(homeroom_admin::routes(&self.access));
         }
-        if config.serves(Part::Bulk) {
+        if server.serves(Part::Bulk) {
             routes.extend(homeroom_bulk_api::routes(&self.bulk));
         }
-        if config.serves(Part::Learning) {
+        if server.serves(Part::Learning) {
             routes.extend(homeroom_course::routes(&self.courses, origins));
         }
-        if config.serves(Part::Data) {
+        if server.serves(Part::Data) {
             routes.extend(metadata::routes(&metadata));
             routes.extend(homeroom_data::routes(&self.data, &self.access));
             routes.extend(composites::routes(&self.data, &self.access, &self.composites));
@@ -236,7 +245,7 @@ impl App {
     /// If two routes contradict each other.
     pub fn front_door(
         &self,
-        config: &ServerConfig,
+        config: &Config,
         limits: Limits,
         credentials: Option<Credentials>,
         listening: SocketAddr,
@@ -251,6 +260,39 @@ impl App {
         )
         .map_err(|e| Failure::because("building the front door", e))
     }
+}
+
+/// Shows the queues of the parts among the metrics.
+fn watch(metrics: &Metrics, data: &DataApi, access: &Arc<Access>) {
+    let store = data.store.clone();
+    metrics.watch_queues(move || {
+        let loads = store.queues().into_iter();
+        let figures = loads.map(|load| BudgetFigures {
+            name: load.queue.name(),
+            size: load.size,
+            used: load.used,
+            refused: load.refused,
+        });
+        figures.collect()
+    });
+    let (data, access) = (data.clone(), Arc::clone(access));
+    metrics.watch_queues(move || data.queues());
+    metrics.watch_queues(move || vec![access.key_lookups()]);
+}
+
+/// Returns the limits on calls to upstreams.
+fn gates(budgets: &BudgetsConfig) -> GateLimits {
+    GateLimits {
+        calls: budgets.upstream_calls as usize,
+        waiting: budgets.upstream_waiting as usize,
+        wait: budgets.upstream_wait.0,
+    }
+}
+
+/// Returns the limits of jobs.
+fn job_limits(budgets: &BudgetsConfig) -> JobLimits {
+    let (queued_max, queued_of_owner_max) = (budgets.jobs, budgets.jobs_of_owner);
+    JobLimits { queued_max, queued_of_owner_max, ..JobLimits::default() }
 }
 
 /// Rejects a store whose documents belong to another standard: documents that do not fit would be
@@ -283,6 +325,9 @@ pub fn store_options(config: &Config) -> Options {
     let mut options = Options::new(config.store.place());
     options.page_bytes = config.store.page_bytes;
     options.queue = config.store.queue as usize;
+    options.queue_time = config.store.queue_time.0;
+    options.list_queue = config.budgets.store_lists as usize;
+    options.scan_queue = config.budgets.store_scans as usize;
     options.list_deadline = config.store.list_deadline.0;
     options.cache_kib = config.store.cache_kib;
     options

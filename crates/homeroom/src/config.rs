@@ -16,7 +16,8 @@ pub use duration::HumanDuration;
 pub use layers::{ConfigError, Layers, Origin};
 pub use place::StorePlace;
 pub use sections::{
-    Config, DEFAULT_VERSION, LogConfig, LogFormat, Part, RequestLog, ServerConfig, StandardConfig,
+    BudgetsConfig, Config, DEFAULT_VERSION, LogConfig, LogFormat, Part, RequestLog, ServerConfig,
+    StandardConfig,
 };
 
 /// The environment variable with the password of a database whose URL has none, as in libpq.

@@ -4,13 +4,35 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use homeroom_http::BudgetFigures;
 use homeroom_jobs::{Figures, Jobs, State};
 use homeroom_store::ChangedAt;
 
-/// Returns the lines of the jobs; none if the store cannot be read.
-pub async fn lines(jobs: &Jobs) -> String {
-    let figures = jobs.figures().await;
-    figures.map(|figures| written(&figures, ChangedAt::now())).unwrap_or_default()
+/// The jobs of a store at the moment of a scrape; none if the store cannot be read.
+pub struct Queued(Option<Figures>);
+
+impl Queued {
+    /// Counts them.
+    pub async fn read(jobs: &Jobs) -> Self {
+        Self(jobs.figures().await.ok())
+    }
+
+    /// Returns their lines.
+    pub fn lines(&self) -> String {
+        self.0.as_ref().map(|figures| written(figures, ChangedAt::now())).unwrap_or_default()
+    }
+
+    /// Returns the figures of their queue.
+    pub fn figures(&self, jobs: &Jobs) -> BudgetFigures {
+        let groups = self.0.iter().flat_map(|figures| &figures.groups);
+        let queued = groups.filter(|group| group.state == State::Queued);
+        BudgetFigures {
+            name: "jobs",
+            size: jobs.limits().queued_max.into(),
+            used: queued.map(|group| group.count).sum(),
+            refused: self.0.as_ref().map_or(0, |figures| figures.refusals.full),
+        }
+    }
 }
 
 /// Source: OpenMetrics 1.0, text format.

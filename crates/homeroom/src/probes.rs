@@ -123,7 +123,9 @@ pub fn metrics_route<C: Send + Sync + 'static>(
         handler(&state, |(metrics, store, jobs, loads): State, call: Call<C>| async move {
             let form = Form::accepted(&call.headers);
             store.read().await;
-            let own = job_metrics::lines(&jobs).await + &loads.lines();
+            let queued = job_metrics::Queued::read(&jobs).await;
+            metrics.show_queue(&queued.figures(&jobs));
+            let own = queued.lines() + &loads.lines();
             let text = with_own_figures(metrics.text(), &store, &own);
             let mut response = json_response(StatusCode::OK, form.of(text));
             let media = HeaderValue::from_static(form.media_type());

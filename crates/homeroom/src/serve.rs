@@ -141,13 +141,7 @@ impl Server {
         let wanted = config.server.connections_max;
         let (connections, admin_connections) =
             connections(raise_open_files(), cores as u64, wanted);
-        let limits = Limits {
-            connections,
-            in_flight: config.server.in_flight_max,
-            writes: config.store.queue as usize,
-            trust_forwarded: config.server.trust_forwarded,
-            ..Limits::default()
-        };
+        let limits = Limits { connections, ..limits(config) };
         let pages = Cors { origins: config.server.cors_origins.clone(), ..Cors::default() };
         let origins = Origins {
             main_port: main.address().port(),
@@ -155,9 +149,8 @@ impl Server {
             main_url: config.server.public_url.clone(),
             content_url: config.server.content_url.clone(),
         };
-        let mut door = app
-            .front_door(&config.server, limits, credentials, main.address(), &origins)?
-            .with_cors(pages);
+        let mut door =
+            app.front_door(config, limits, credentials, main.address(), &origins)?.with_cors(pages);
         if let Some(per_second) = config.server.client_rate {
             door = door.with_rate(Rate { per_second, burst: config.server.client_burst });
         }
@@ -281,6 +274,27 @@ impl Server {
         let store = self.app.data.store.clone();
         _ = tokio::task::spawn_blocking(move || store.close()).await;
         tracing::info!("stopped");
+    }
+}
+
+/// Returns the limits of the API's front door.
+fn limits(config: &Config) -> Limits {
+    let budgets = &config.budgets;
+    let bytes = |mib: u32| (mib as usize) << 20;
+    Limits {
+        in_flight: config.server.in_flight_max,
+        lists: budgets.lists as usize,
+        writes: config.store.queue as usize,
+        stream_bytes: bytes(budgets.streams_mib),
+        stranger_bytes: bytes(budgets.stranger_bodies_mib),
+        body_bytes: bytes(budgets.bodies_mib),
+        waiting_answer_bytes: bytes(budgets.waiting_answers_mib),
+        waiting_public_answer_bytes: bytes(budgets.waiting_public_answers_mib),
+        waiting_connections: budgets.waiting_connections as usize,
+        answer_bytes: bytes(budgets.answers_mib),
+        public_answer_bytes: bytes(budgets.public_answers_mib),
+        trust_forwarded: config.server.trust_forwarded,
+        ..Limits::default()
     }
 }
 

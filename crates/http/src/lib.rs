@@ -16,6 +16,7 @@
 mod accept;
 mod answer;
 mod body;
+mod budget_figures;
 mod call;
 mod cors;
 mod credential;
@@ -36,6 +37,7 @@ mod time;
 pub use accept::{names_media, prefers, takes_gzip};
 pub use answer::{JSON, coded_answer, coding_of, json_answer, text_answer};
 pub use body::{Admission, BodyLimits, BodyStream, RequestBody, STREAM_BYTES};
+pub use budget_figures::BudgetFigures;
 pub use call::{Call, Params};
 pub use cors::Cors;
 pub use credential::Credential;

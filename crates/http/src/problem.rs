@@ -111,6 +111,8 @@ pub struct ProblemParts {
     pub hint: Option<String>,
     /// Header lines of the answer.
     pub headers: Vec<(header::HeaderName, HeaderValue)>,
+    /// The name of the budget or queue that is used up, if that is the problem.
+    pub budget: Option<&'static str>,
     /// Detail for the log, which the caller never sees.
     pub internal: Option<String>,
 }
@@ -155,6 +157,7 @@ impl Problem {
             errors: vec![],
             hint: None,
             headers: vec![],
+            budget: None,
             internal: None,
         }))
     }
@@ -175,6 +178,13 @@ impl Problem {
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
+        self
+    }
+
+    /// Sets the name of the budget or queue that is used up.
+    #[must_use]
+    pub fn budget(mut self, name: impl Into<Option<&'static str>>) -> Self {
+        self.budget = name.into();
         self
     }
 

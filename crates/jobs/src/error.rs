@@ -9,7 +9,8 @@ use crate::job::{JobId, State};
 pub enum JobError {
     /// Too many jobs are waiting.
     #[error(
-        "{waiting} jobs of {whose} are waiting, and that is the most; wait until some are done"
+        "{waiting} jobs of {whose} are waiting, and that is the most (budget jobs); wait until some are \
+         done"
     )]
     Full {
         /// Whose jobs are counted.

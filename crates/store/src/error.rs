@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use crate::waiting::Busy;
+
 /// Why the store did not do what was asked. No driver's type or text reaches a caller.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    /// Too many requests are waiting; nothing was done.
-    #[error("the store's queue is full")]
-    Busy,
+    /// Too much is waiting; nothing was done.
+    #[error("{0}")]
+    Busy(Busy),
     /// A read took too long and was interrupted.
     #[error("the read took longer than {0:?}")]
     Deadline(Duration),

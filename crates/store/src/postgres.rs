@@ -51,6 +51,7 @@ use crate::sql::{Sql, Value};
 use crate::store::{Health, Job, ListRequest, ListRequests, Options, PostgresUrl};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, TieState, Way};
+use crate::waiting::QueueLoad;
 
 /// Longest time-out of a statement on the server: its milliseconds have 31 bits.
 const TIME_MAX: Duration = Duration::from_millis(i32::MAX as u64);
@@ -94,7 +95,7 @@ pub(crate) fn open(
     let answered = Arc::clone(&waiting);
     let queue =
         Queue::start(options.queue, waiting, move |arrivals| writer.work(&arrivals, &answered))?;
-    let reads = Reads::new(connector, runtime.handle(), deadline);
+    let reads = Reads::new(connector, runtime.handle(), options);
     Ok(Postgres(Arc::new(Inner { queue, reads, memory, commits, runtime, is_closed })))
 }
 
@@ -180,6 +181,13 @@ impl Postgres {
 
     pub(crate) fn waiting(&self) -> usize {
         self.0.queue.waiting()
+    }
+
+    /// Returns how full the queues and the pools of connections are.
+    pub(crate) fn queues(&self) -> Vec<QueueLoad> {
+        let mut all = vec![self.0.queue.load()];
+        all.extend(self.0.reads.loads());
+        all
     }
 
     /// Finishes the accepted jobs, then answers nothing more.

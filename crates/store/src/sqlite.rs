@@ -42,6 +42,7 @@ pub(crate) use copy::{backup, raise, restore};
 pub use direct::DIRECT_DOCUMENTS_MAX;
 pub(crate) use direct::{DirectWriter, begin as begin_direct};
 pub(crate) use lister::Lister;
+use lister::Readers;
 pub use lock::{FileId, is_held_here, real_file};
 pub(crate) use open::check;
 pub use output::{OutputError, OutputKind, check_folder, is_database};
@@ -71,7 +72,9 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError>
     let newest = counters::newest_change_version(&connection)?;
     let shared = Arc::new(Shared::new(HeldFile::new(lock, options.cache_kib), newest));
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
-    let lister = Lister::start(&shared, cores, (cores / 2).max(1))?;
+    let short = Readers { threads: cores, queue: options.list_queue };
+    let long = Readers { threads: (cores / 2).max(1), queue: options.scan_queue };
+    let lister = Lister::start(&shared, short, long)?;
     shared.probes.provide(&shared.file, cores)?;
     let writer =
         writer::start(connection, Arc::clone(&shared), options.queue, options.wal_bytes_max)?;

@@ -102,6 +102,11 @@ impl Scenario {
         Self { name: name.to_owned(), steps: vec![], pools: serde_json::Map::new() }
     }
 
+    /// Returns its name, which is also that of its file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Adds a step in the form of a scenario file.
     pub fn step(&mut self, step: Value) {
         self.steps.push(step);

@@ -187,6 +187,14 @@ impl Client {
         }
     }
 
+    /// Sends a request and returns the status of its answer.
+    pub fn status(&self, method: &str, path: &str, body: &str) -> Result<u16, String> {
+        let token = format!("Bearer {}", self.token);
+        let headers = [("Authorization", token.as_str()), ("Content-Type", "application/json")];
+        let headers = if body.is_empty() { &headers[..1] } else { &headers[..] };
+        exchange(self.port, method, path, headers, body).map(|(status, _)| status)
+    }
+
     /// Sends a document with POST.
     pub fn post(&self, path: &str, body: &str) -> Result<u16, String> {
         let token = format!("Bearer {}", self.token);

@@ -11,10 +11,6 @@ pub const BATCH_LINES_MAX: usize = 10_000;
 pub const BATCH_BYTES_MAX: usize = 512 << 20;
 /// Most bytes of the answers to a batch. Beyond, problems come without their details.
 pub const BATCH_ANSWER_BYTES_MAX: usize = 32 << 20;
-/// Most batches that are read at the same time.
-pub const BATCHES_MAX: usize = 16;
-/// Most batches of one key that are read at the same time.
-pub const BATCHES_OF_KEY_MAX: usize = 4;
 /// Most bytes of a line.
 pub(super) const LINE_BYTES_MAX: usize = DOCUMENT_BYTES_MAX;
 /// Most lines of a chunk. Other writes wait no longer than a transaction with one takes.

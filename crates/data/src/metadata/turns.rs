@@ -1,8 +1,9 @@
 //! Turns in which large documents are written, one after the other.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use homeroom_http::Problem;
+use homeroom_http::{BudgetFigures, Problem};
 use tokio::sync::Semaphore;
 
 /// Most requests that wait for a turn.
@@ -14,16 +15,33 @@ const WAITING_MAX: usize = 32;
 pub struct Turns {
     working: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
+    size: usize,
+    refused: Arc<AtomicU64>,
 }
 
 impl Default for Turns {
     fn default() -> Self {
-        let working = Arc::new(Semaphore::new(1));
-        Self { working, waiting: Arc::new(Semaphore::new(WAITING_MAX)) }
+        Self::new(WAITING_MAX)
     }
 }
 
 impl Turns {
+    /// Creates the turns, for which at most `size` requests wait.
+    pub fn new(size: usize) -> Self {
+        let [working, waiting] = [1, size].map(|places| Arc::new(Semaphore::new(places)));
+        Self { working, waiting, size, refused: Arc::default() }
+    }
+
+    /// Returns the figures of those that wait or work.
+    pub fn figures(&self) -> BudgetFigures {
+        BudgetFigures {
+            name: "metadata_documents",
+            size: self.size as u64,
+            used: self.size.saturating_sub(self.waiting.available_permits()) as u64,
+            refused: self.refused.load(Ordering::Relaxed),
+        }
+    }
+
     /// Returns what `find` finds, or else what `make` makes on a blocking thread. A turn ends when the
     /// work is done, even if nobody waits for it any more.
     ///
@@ -39,8 +57,11 @@ impl Turns {
             return Ok(found);
         }
         let Ok(_waits) = self.waiting.try_acquire() else {
-            return Err(Problem::busy(1)
-                .detail("The server is already writing such documents for many other requests."));
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(Problem::busy(1).detail(
+                "The server is already writing such documents for many other requests (budget \
+                 metadata_documents).",
+            ));
         };
         let turn = Arc::clone(&self.working).acquire_owned().await.map_err(Problem::internal)?;
         if let Some(found) = find() {
@@ -90,5 +111,8 @@ mod tests {
         let refused = wait().await.unwrap_err();
 
         assert_eq!(refused.kind.status(), 503);
+        assert!(refused.detail.as_ref().unwrap().contains("budget metadata_documents"));
+        let BudgetFigures { used, refused, .. } = turns.figures();
+        assert_eq!((used, refused), (WAITING_MAX as u64, 1));
     }
 }

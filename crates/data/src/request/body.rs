@@ -9,9 +9,9 @@ use homeroom_document::{Catalog, unknown_descriptor};
 use homeroom_http::{Kind, Problem};
 use homeroom_model::Resource;
 use homeroom_store::Uuid;
-use tokio::sync::Semaphore;
 
-use crate::{DataApi, blocking, problem_of, strict};
+use crate::blocking::{self, LARGE_BODIES};
+use crate::{DataApi, problem_of, strict};
 
 /// Reads and checks the document that a request sends; `id` is that of the address.
 ///
@@ -54,8 +54,6 @@ pub(super) async fn read(
 pub(super) const EMPTY_BODY: &str = "A non-empty request body is required.";
 /// Bodies up to this size are parsed on the thread on which they arrive.
 const SMALL_BODY: usize = 64 << 10;
-/// Places for parsing bodies larger than [`SMALL_BODY`].
-static LARGE_BODIES: Semaphore = Semaphore::const_new(2);
 
 /// Returns whether a media type is JSON in UTF-8.
 fn is_json(value: &str) -> bool {

@@ -2,9 +2,9 @@
 
 use homeroom_http::Cors;
 
-use super::sections::Config;
+use super::sections::{BudgetsConfig, Config};
 
-/// The greatest length of the write queue, whose memory is allocated when the store is opened.
+/// The greatest length of the write queue.
 const QUEUE_MAX: u32 = 1 << 20;
 /// The names of log levels, from nothing to everything.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
@@ -53,6 +53,15 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     if store.queue == 0 || store.queue > QUEUE_MAX {
         return Some(("store.queue", format!("must be 1 to {QUEUE_MAX}")));
     }
+    if store.queue_time.0.is_zero() {
+        return Some(("store.queue_time", "must be longer than zero".into()));
+    }
+    if let Some(name) = zero_budget(&config.budgets) {
+        return Some((name, "must be at least 1".into()));
+    }
+    if config.budgets.upstream_wait.0.is_zero() {
+        return Some(("budgets.upstream_wait", "must be longer than zero".into()));
+    }
     // Source: SQLite, PRAGMA page_size.
     if !store.page_bytes.is_power_of_two() || !(512..=65_536).contains(&store.page_bytes) {
         let right = "must be a power of two from 512 to 65536, such as 4096";
@@ -77,6 +86,32 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     wrong_level(&config.log.level).map(|word| {
         ("log.level", format!("`{word}` is not a log level; choose from {}", LEVELS.join(", ")))
     })
+}
+
+/// Returns the name of the first budget that has no room for anything.
+fn zero_budget(budgets: &BudgetsConfig) -> Option<&'static str> {
+    [
+        ("budgets.lists", budgets.lists),
+        ("budgets.store_lists", budgets.store_lists),
+        ("budgets.store_scans", budgets.store_scans),
+        ("budgets.batches", budgets.batches),
+        ("budgets.batches_of_key", budgets.batches_of_key),
+        ("budgets.upstream_calls", budgets.upstream_calls),
+        ("budgets.upstream_waiting", budgets.upstream_waiting),
+        ("budgets.streams_mib", budgets.streams_mib),
+        ("budgets.stranger_bodies_mib", budgets.stranger_bodies_mib),
+        ("budgets.bodies_mib", budgets.bodies_mib),
+        ("budgets.answers_mib", budgets.answers_mib),
+        ("budgets.public_answers_mib", budgets.public_answers_mib),
+        ("budgets.waiting_answers_mib", budgets.waiting_answers_mib),
+        ("budgets.waiting_public_answers_mib", budgets.waiting_public_answers_mib),
+        ("budgets.waiting_connections", budgets.waiting_connections),
+        ("budgets.metadata_documents", budgets.metadata_documents),
+        ("budgets.jobs", budgets.jobs),
+        ("budgets.jobs_of_owner", budgets.jobs_of_owner),
+    ]
+    .into_iter()
+    .find_map(|(name, size)| (size == 0).then_some(name))
 }
 
 /// Returns the first word in place of a level that is not one, or a directive that names spans,

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use homeroom_blobs::{BlobPlace, Limits as BlobLimits};
 use homeroom_course::Options as CoursesOptions;
@@ -26,6 +27,10 @@ pub struct Config {
     pub courses: CoursesConfig,
     /// Which data standard is served.
     pub standard: StandardConfig,
+    /// How much requests share and how much may wait, beside `server.connections_max`,
+    /// `server.in_flight_max` and `store.queue`. `/metrics` shows the size, use and refusals of each;
+    /// a refusal names it.
+    pub budgets: BudgetsConfig,
     /// What is logged.
     pub log: LogConfig,
 }
@@ -173,6 +178,8 @@ pub struct StoreConfig {
     pub page_bytes: u32,
     /// Maximum number of waiting writes; further ones are answered 503. Default: 1024.
     pub queue: u32,
+    /// Longest wait of a write for its turn; after it, it is not done and answered 503. Default: `20s`.
+    pub queue_time: HumanDuration,
     /// Longest time of a list or count. Default: `5s`.
     pub list_deadline: HumanDuration,
     /// Page cache of each reading connection in KiB. Default: 16384.
@@ -187,6 +194,7 @@ impl Default for StoreConfig {
             url_file: None,
             page_bytes: 4_096,
             queue: 1_024,
+            queue_time: HumanDuration::from_secs(20),
             list_deadline: HumanDuration::from_secs(5),
             cache_kib: 16_384,
         }
@@ -313,6 +321,79 @@ impl Default for StandardConfig {
             model: None,
             composites: vec![],
             change_store: false,
+        }
+    }
+}
+
+/// How much requests share and how much may wait.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BudgetsConfig {
+    /// Maximum number of requests in flight that read many documents. Default: 512.
+    pub lists: u32,
+    /// Maximum number of lists and counts that wait for a thread or a connection of the store.
+    /// Default: 512.
+    pub store_lists: u32,
+    /// The same for filters without an index. Default: 512.
+    pub store_scans: u32,
+    /// Maximum number of batches that are read at the same time. Default: 16.
+    pub batches: u32,
+    /// How many of them one key may have. Default: 4.
+    pub batches_of_key: u32,
+    /// Maximum number of calls to the upstreams of a published API at a time; where answers become
+    /// slow, there are fewer. Default: 4096.
+    pub upstream_calls: u32,
+    /// Maximum number of calls of an API that wait for their turn. Default: 4096.
+    pub upstream_waiting: u32,
+    /// Longest wait of such a call. Default: `500ms`.
+    pub upstream_wait: HumanDuration,
+    /// Maximum size of open HTTP/2 requests, without their bodies, in MiB. Default: 64.
+    pub streams_mib: u32,
+    /// Maximum size of request bodies on public routes, in MiB. Default: 32.
+    pub stranger_bodies_mib: u32,
+    /// Maximum size of all other request bodies that do not arrive at once, in MiB. Default: 256.
+    pub bodies_mib: u32,
+    /// Maximum size of large answers that their callers have not read, in MiB. Default: 512.
+    pub answers_mib: u32,
+    /// The same for answers on public routes. Default: 128.
+    pub public_answers_mib: u32,
+    /// Maximum size of answers that wait for room among these, in MiB. Default: 64.
+    pub waiting_answers_mib: u32,
+    /// The same for answers on public routes. Default: 16.
+    pub waiting_public_answers_mib: u32,
+    /// Maximum number of connections that wait for a place because their address has used up its
+    /// share. Default: 16.
+    pub waiting_connections: u32,
+    /// Maximum number of requests that wait until a large metadata document is written. Default: 32.
+    pub metadata_documents: u32,
+    /// Maximum number of jobs that wait, of all owners. Default: 10000.
+    pub jobs: u32,
+    /// Maximum number of jobs of one owner that wait. Default: 1000.
+    pub jobs_of_owner: u32,
+}
+
+impl Default for BudgetsConfig {
+    fn default() -> Self {
+        Self {
+            lists: 512,
+            store_lists: 512,
+            store_scans: 512,
+            batches: 16,
+            batches_of_key: 4,
+            upstream_calls: 4_096,
+            upstream_waiting: 4_096,
+            upstream_wait: HumanDuration(Duration::from_millis(500)),
+            streams_mib: 64,
+            stranger_bodies_mib: 32,
+            bodies_mib: 256,
+            answers_mib: 512,
+            public_answers_mib: 128,
+            waiting_answers_mib: 64,
+            waiting_public_answers_mib: 16,
+            waiting_connections: 16,
+            metadata_documents: 32,
+            jobs: 10_000,
+            jobs_of_owner: 1_000,
         }
     }
 }

@@ -14,6 +14,7 @@ mod damage;
 mod demo;
 mod disk;
 mod durability;
+mod floods;
 mod help;
 mod jobs;
 mod lab;

@@ -48,6 +48,33 @@ fn a_key_over_its_share_of_waiting_requests_gets_503_at_once_and_can_still_read(
 }
 
 #[test]
+fn what_a_caller_does_not_wait_for_is_not_done() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let mut client = server.client_of(&key);
+    let impatient = [("content-type", "application/json"), ("prefer", "wait=0")];
+    let patient = [("content-type", "application/json"), ("prefer", "wait=30")];
+    let body = student("1", "Ada").to_string();
+
+    let write = client.send("POST", STUDENTS, &impatient, Some(body.as_bytes())).unwrap();
+    let list = client.send("GET", STUDENTS, &impatient, None).unwrap();
+    let count =
+        client.get(&format!("{STUDENTS}?totalCount=true")).header("total-count").map(str::to_owned);
+    let in_time = client.send("POST", STUDENTS, &patient, Some(body.as_bytes())).unwrap();
+
+    for (answer, queue) in [(write, "store_writes"), (list, "store_lists")] {
+        assert_eq!(answer.status, 503, "{answer:?}");
+        assert_eq!(answer.header("retry-after"), Some("1"));
+        assert!(answer.text().contains(&format!("budget {queue}")), "{}", answer.text());
+        let refused = format!("homeroom_budget_refused_total{{budget=\"{queue}\"}}");
+        assert!(metric(&server, &refused) >= 1);
+    }
+    assert_eq!(count.as_deref(), Some("0"));
+    assert_eq!(in_time.status, 201, "{in_time:?}");
+}
+
+#[test]
 fn strangers_who_withhold_bodies_do_not_block_other_callers() {
     let place = Place::new();
     let key = place.key("FullAccess");

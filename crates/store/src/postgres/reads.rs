@@ -17,6 +17,7 @@ use tokio_postgres::Row as SqlRow;
 use tokio_postgres::types::ToSql;
 
 use crate::dialect::Dialect;
+use crate::errand::asker;
 use crate::error::StoreError;
 use crate::postgres::connection::{Connector, Shared, in_order};
 use crate::postgres::error::Fault;
@@ -27,6 +28,8 @@ use crate::postgres::value::document;
 use crate::row::{References, Row};
 use crate::select::Statement;
 use crate::select::{Bytes, Head, Source};
+use crate::store::Options;
+use crate::waiting::{QueueLoad, QueueName};
 
 /// Connections that probes share.
 const PROBES: usize = 2;
@@ -52,15 +55,18 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    pub(super) fn new(connector: Connector, runtime: Handle, deadline: Duration) -> Self {
+    pub(super) fn new(connector: Connector, runtime: Handle, options: &Options) -> Self {
+        let deadline = options.list_deadline;
+        let short = (QueueName::Lists, QueueName::ListConnections);
+        let long = (QueueName::Scans, QueueName::ScanConnections);
         Self {
             connector,
             runtime,
             deadline,
             probes: (0..PROBES).map(|_| Arc::default()).collect(),
             next_probe: AtomicUsize::new(0),
-            short: Lane::new(SHORT),
-            long: Lane::new(LONG),
+            short: Lane::new(short, SHORT, options.list_queue),
+            long: Lane::new(long, LONG, options.scan_queue),
             outage: Arc::default(),
             is_closed: AtomicBool::new(false),
         }
@@ -72,6 +78,16 @@ impl Reads {
         self.short.close();
         self.long.close();
         self.probes.iter().for_each(|probe| probe.clear());
+    }
+
+    /// Returns how full the queues and the pools of connections are.
+    pub(super) fn loads(&self) -> Vec<QueueLoad> {
+        let mut all: Vec<_> = [&self.short, &self.long].iter().flat_map(|l| l.loads()).collect();
+        let probes = self.probes.iter().map(|slot| slot.load());
+        let (size, used) = probes.fold((0, 0), |sum, (size, used)| (sum.0 + size, sum.1 + used));
+        let (size, used) = (size as u64, used as u64);
+        all.push(QueueLoad { queue: QueueName::Probes, size, used, refused: 0 });
+        all
     }
 
     /// Returns why the last attempt to reach the database failed, if it did.
@@ -151,7 +167,9 @@ impl Reads {
         read: impl Fn(Shared) -> F,
     ) -> Result<T, StoreError> {
         let lane = if is_long { &self.long } else { &self.short };
-        let end = Instant::now() + self.deadline;
+        let now = Instant::now();
+        let caller_ends = asker().and_then(|asker| asker.until);
+        let end = caller_ends.map_or(now + self.deadline, |until| until.min(now + self.deadline));
         self.within(async {
             let mut found = self.list_once(lane, end, &read).await;
             if matches!(found, Err(Fault::Lost(_) | Fault::Again(_))) {
@@ -169,6 +187,10 @@ impl Reads {
         read: &impl Fn(Shared) -> F,
     ) -> Result<T, Fault> {
         let place = lane.place().await?;
+        // A list whose caller has stopped waiting is not begun.
+        if Instant::now() >= end {
+            return Err(lane.late());
+        }
         let (connector, outage, runtime) = (&self.connector, &self.outage, &self.runtime);
         let mut used = lane.connection(place, connector, outage, runtime).await?;
         let connection = used.begin();

@@ -29,7 +29,7 @@ use crate::postgres::error::Fault;
 use crate::postgres::reach::Memory;
 use crate::postgres::writer::group::{Position, Prepared, end_all, prepare};
 use crate::postgres::{place, schema};
-use crate::queue::{Arrivals, GROUP_MAX};
+use crate::queue::{Arrivals, Group};
 use crate::store::Job;
 
 /// How long a transaction is retried before its plans get the error that the database is away.
@@ -101,11 +101,12 @@ impl Writer {
 
     /// Runs the jobs that arrive until all senders are gone.
     pub(super) fn work(mut self, arrivals: &Arrivals, waiting: &AtomicUsize) {
-        while let Ok(first) = arrivals.recv() {
+        while let Some(first) = arrivals.next() {
+            let mut group = Group::of(&*first);
             let mut jobs = vec![first];
-            jobs.extend(arrivals.try_iter().take(GROUP_MAX - 1));
+            jobs.extend(std::iter::from_fn(|| arrivals.next_of(&mut group)));
             // The next part is on top; a part stays until its plans have ended.
-            let mut parts = vec![all_of(&jobs)];
+            let mut parts = vec![all_of(&mut jobs)];
             parts.retain(|positions| !positions.is_empty());
             let run = || self.runtime.block_on(self.state.run(&mut jobs, &mut parts));
             // A panic in one job must not end the writer.
@@ -134,8 +135,9 @@ impl Writer {
 }
 
 /// Returns the plans of all jobs that are still awaited, in order.
-fn all_of(jobs: &[Box<dyn Job>]) -> Vec<Position> {
-    let all = jobs.iter().enumerate().filter(|(_, job)| job.is_wanted());
+fn all_of(jobs: &mut [Box<dyn Job>]) -> Vec<Position> {
+    let all =
+        jobs.iter_mut().enumerate().filter_map(|(at, job)| job.is_wanted().then_some((at, job)));
     all.flat_map(|(at, job)| (0..job.count()).map(move |plan| (at, plan))).collect()
 }
 

@@ -3,6 +3,7 @@
 use rusqlite::ErrorCode;
 
 use crate::error::StoreError;
+use crate::waiting::Busy;
 use rusqlite::ffi::SQLITE_IOERR_FSYNC;
 
 impl From<rusqlite::Error> for StoreError {
@@ -10,7 +11,7 @@ impl From<rusqlite::Error> for StoreError {
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::DiskFull,
             Some(ErrorCode::SystemIoFailure) => Self::DiskFailed(error.to_string()),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(Busy::Locked),
             _ => Self::Failed(error.to_string()),
         }
     }

@@ -5,8 +5,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -15,58 +15,104 @@ use tokio::sync::oneshot;
 
 use crate::errand::Errand;
 use crate::error::StoreError;
+use crate::fair::{FairQueue, NotTaken, Waits};
 use crate::queue::join;
 use crate::sqlite::shared::Shared;
+use crate::waiting::{Busy, QueueLoad, QueueName};
 
-/// Most reads that wait for a thread.
-const QUEUE_MAX: usize = 512;
 /// Virtual-machine steps between two checks of the clock.
 const STEPS: i32 = 20_000;
 
-type Read = Box<dyn FnOnce(&mut Connection) + Send>;
+/// Threads that read, and the most reads that wait for one of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Readers {
+    pub(crate) threads: usize,
+    pub(crate) queue: usize,
+}
 
 /// The reading threads.
 pub(crate) struct Lister {
-    queues: RwLock<Option<Queues>>,
+    short: Arc<FairQueue<Read>>,
+    long: Arc<FairQueue<Read>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-struct Queues {
-    short: SyncSender<Read>,
-    long: SyncSender<Read>,
+/// A read that waits for a thread.
+struct Read {
+    errand: Errand,
+    deadline: Instant,
+    run: Run,
+}
+
+/// What a thread does for a read, which is skipped if its caller has left.
+type Run = Box<dyn FnOnce(&mut Connection, Errand) + Send>;
+
+impl Waits for Read {
+    fn owner(&self) -> u64 {
+        self.errand.owner()
+    }
+
+    fn is_late(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
 }
 
 impl Lister {
-    /// Starts `short` threads for bounded reads and `long` for scans.
+    /// Starts threads for bounded reads and for scans.
     pub(crate) fn start(
         shared: &Arc<Shared>,
-        short: usize,
-        long: usize,
+        short: Readers,
+        long: Readers,
     ) -> Result<Self, StoreError> {
         let mut threads = vec![];
-        let mut start = |name: &str, count: usize| -> Result<_, StoreError> {
-            let (sender, receiver) = sync_channel(QUEUE_MAX);
-            let receiver = Arc::new(Mutex::new(receiver));
-            for _ in 0..count {
-                let receiver = Arc::clone(&receiver);
+        let mut start = |name: &str, readers: Readers| -> Result<_, StoreError> {
+            let queue = Arc::new(FairQueue::new(readers.queue));
+            for _ in 0..readers.threads {
+                let reads = Arc::clone(&queue);
                 // Opened now, so that no read later fails because no file descriptors are left.
                 let connection = shared.file.open_reader()?;
                 let thread = std::thread::Builder::new()
                     .name(name.into())
-                    .spawn(move || work(&receiver, connection))
+                    .spawn(move || work(&reads, connection))
                     .map_err(|error| StoreError::Failed(error.to_string()))?;
                 threads.push(thread);
             }
-            Ok(sender)
+            Ok(queue)
         };
-        let short = start("store-list", short)?;
-        let long = start("store-scan", long)?;
-        Ok(Self { queues: RwLock::new(Some(Queues { short, long })), threads: Mutex::new(threads) })
+        let short = start("store-list", short);
+        let long = start("store-scan", long);
+        let lister = |short, long| Self { short, long, threads: Mutex::new(threads) };
+        match (short, long) {
+            (Ok(short), Ok(long)) => Ok(lister(short, long)),
+            (Err(error), other) | (other, Err(error)) => {
+                // The threads that were started end.
+                if let Ok(started) = other {
+                    started.close();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn name(is_long: bool) -> QueueName {
+        if is_long { QueueName::Scans } else { QueueName::Lists }
+    }
+
+    /// Returns how full the queues are.
+    pub(crate) fn loads(&self) -> [QueueLoad; 2] {
+        let load = |queue, of: &FairQueue<Read>| QueueLoad {
+            queue,
+            size: of.size() as u64,
+            used: of.count() as u64,
+            refused: of.refused(),
+        };
+        [load(QueueName::Lists, &self.short), load(QueueName::Scans, &self.long)]
     }
 
     /// Accepts no more reads, and waits for the accepted ones, each of which has its deadline.
     pub(crate) fn close(&self) {
-        drop(self.queues.write().unwrap_or_else(PoisonError::into_inner).take());
+        self.short.close();
+        self.long.close();
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.drain(..).for_each(join);
     }
@@ -82,9 +128,14 @@ impl Lister {
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let (errand, _waiting) = Errand::awaited();
-        self.offer(is_long, time, errand, read, move |found| _ = reply.send(found))?;
-        match tokio::time::timeout(time, answer).await {
-            Ok(found) => found.unwrap_or(Err(StoreError::Closed)),
+        let left = errand.time_left(time);
+        self.offer(is_long, left, errand, read, move |found| _ = reply.send(found))?;
+        match tokio::time::timeout(left, answer).await {
+            Ok(Err(_)) => Err(StoreError::Closed),
+            Ok(Ok(Err(StoreError::Deadline(_)))) | Err(_) if left < time => {
+                Err(StoreError::Busy(Busy::Late(Self::name(is_long))))
+            }
+            Ok(Ok(found)) => found,
             Err(_) => Err(StoreError::Deadline(time)),
         }
     }
@@ -115,7 +166,7 @@ impl Lister {
         answer: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) -> Result<(), StoreError> {
         let deadline = Instant::now() + time;
-        let job: Read = Box::new(move |connection| {
+        let run = Box::new(move |connection: &mut Connection, errand: Errand| {
             if errand.is_wanted() {
                 let found = within(connection, deadline, time, errand.is_left(), read);
                 // The places are released before the answer arrives.
@@ -123,21 +174,17 @@ impl Lister {
                 answer(found);
             }
         });
-        let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
-        let queues = queues.as_ref().ok_or(StoreError::Closed)?;
-        let queue = if is_long { &queues.long } else { &queues.short };
-        queue.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) => StoreError::Busy,
-            TrySendError::Disconnected(_) => StoreError::Closed,
+        let (queue, name) = (if is_long { &self.long } else { &self.short }, Self::name(is_long));
+        queue.offer(Read { errand, deadline, run }).map_err(|not_taken| match not_taken {
+            NotTaken::Full => StoreError::Busy(Busy::Full(name)),
+            NotTaken::Closed => StoreError::Closed,
         })
     }
 }
 
-fn work(reads: &Mutex<Receiver<Read>>, mut connection: Connection) {
-    loop {
-        let next = reads.lock().map(|reads| reads.recv());
-        let Ok(Ok(read)) = next else { return };
-        read(&mut connection);
+fn work(reads: &FairQueue<Read>, mut connection: Connection) {
+    while let Some(Read { errand, run, .. }) = reads.next() {
+        run(&mut connection, errand);
     }
 }
 
@@ -181,7 +228,10 @@ mod tests {
     /// Starts one thread of each kind. Returns them with the store that keeps the file in place.
     fn lister() -> (Lister, Store) {
         let store = Store::temporary(&[]).unwrap();
-        (Lister::start(store.shared(), 1, 1).unwrap(), store)
+        {
+            let one = Readers { threads: 1, queue: 512 };
+            (Lister::start(store.shared(), one, one).unwrap(), store)
+        }
     }
 
     fn one(connection: &Connection) -> Result<i64, StoreError> {

@@ -15,15 +15,15 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
 use super::counters::LAST_ID;
 use crate::error::StoreError;
+use crate::fair::Next;
 use crate::plan::Write;
-use crate::queue::{Arrivals, GROUP_MAX, Queue};
+use crate::queue::{Arrivals, Group, Queue};
 use crate::row::Count;
 use crate::sqlite::checkpoint::{self, Checkpointer};
 use crate::sqlite::error::of_commit;
@@ -97,12 +97,13 @@ pub(crate) struct Writer {
 impl Writer {
     /// Runs the jobs that arrive until all senders are gone, then closes the file.
     fn work(mut self, arrivals: &Arrivals) {
-        let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP_MAX);
+        let mut group: Vec<Box<dyn Job>> = vec![];
         while let Some(first) = self.wait(arrivals) {
             self.begun = (self.last_id, self.last_change_version);
             let mut ended = self.shared.file.check_place().and_then(|()| {
                 self.connection.execute_batch("BEGIN IMMEDIATE").map_err(Into::into)
             });
+            let mut of_group = Group::of(&*first);
             let mut next = Some(first);
             while let Some(mut job) = next.take() {
                 if ended.is_ok() && job.is_wanted() {
@@ -112,9 +113,7 @@ impl Writer {
                         .unwrap_or_else(|_| Err(StoreError::Failed("a plan panicked".into())));
                 }
                 group.push(job);
-                if group.len() < GROUP_MAX {
-                    next = arrivals.try_recv().ok();
-                }
+                next = arrivals.next_of(&mut of_group);
             }
             let mut ended = ended.and_then(|()| self.commit());
             if let Err(error) = ended {
@@ -161,17 +160,17 @@ impl Writer {
     fn wait(&mut self, arrivals: &Arrivals) -> Option<Box<dyn Job>> {
         while self.log_may_shrink || self.is_troubled {
             let time = if self.is_troubled { PAUSE } else { checkpoint::IDLE };
-            match arrivals.recv_timeout(time) {
-                Ok(job) => return Some(job),
-                Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => {
+            match arrivals.next_within(time) {
+                Next::One(job) => return Some(job),
+                Next::Closed => return None,
+                Next::Nothing => {
                     self.targets.shrink();
                     self.log_may_shrink = !checkpoint::shrink(&self.connection, &self.shared);
                     self.try_again();
                 }
             }
         }
-        arrivals.recv().ok()
+        arrivals.next()
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {

@@ -19,6 +19,7 @@ use crate::store::options::{Options, StoreLoad};
 use crate::store::submitted::Submitted;
 use crate::store::temporary::TemporaryFolder;
 use crate::store::url::StoreUrl;
+use crate::waiting::QueueLoad;
 
 /// An open store; clones share it. It is closed by [`Store::close`], or when the last clone is
 /// dropped.
@@ -27,6 +28,7 @@ pub struct Store {
     pub(super) engine: Arc<Engine>,
     url: StoreUrl,
     pub(super) list_deadline: Duration,
+    queue_time: Duration,
     // Declared after `engine`, so that the folder is removed after the files are closed.
     folder: Option<Arc<TemporaryFolder>>,
 }
@@ -63,6 +65,7 @@ impl Store {
             engine: Arc::new(engine),
             url: options.url.clone(),
             list_deadline: options.list_deadline,
+            queue_time: options.queue_time,
             folder: None,
         }
     }
@@ -155,10 +158,12 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Refused`]: the plan's own refusal, or the store's error.
+    /// [`Refused`]: the plan's own refusal, or the store's error; [`StoreError::Busy`] when too many
+    /// wait, or when the plan's turn came too late.
     pub async fn run<D: Decide>(&self, plan: Plan<D>) -> Result<Ran<D::Done>, Refused<D::Refusal>> {
         let (reply, answer) = oneshot::channel();
         let (errand, _waiting) = Errand::awaited();
+        let errand = errand.within(self.queue_time);
         let job = PlanJob::new(vec![plan], errand, move |outcomes: Vec<Outcome<D>>| {
             _ = reply.send(outcomes);
         });
@@ -243,6 +248,18 @@ impl Store {
                 let waiting = postgres.waiting();
                 StoreLoad { waiting, log_bytes: 0, file_bytes: 0, commits, commit_time }
             }
+        }
+    }
+
+    /// Returns how full the store's queues are.
+    pub fn queues(&self) -> Vec<QueueLoad> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                let mut all = vec![sqlite.writer.load()];
+                all.extend(sqlite.lister.loads());
+                all
+            }
+            Engine::Postgres(postgres) => postgres.queues(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::errand::Errand;
 use crate::error::StoreError;
 use crate::plan::{Answer, Ask, Decide, Decision, Plan, ROUNDS_MAX, Ran, Refused, Write};
+use crate::waiting::{Busy, QueueName};
 
 /// The outcome of one plan.
 pub(super) type Outcome<D> = Result<Ran<<D as Decide>::Done>, Refused<<D as Decide>::Refusal>>;
@@ -14,8 +15,15 @@ pub(crate) trait Job: Send {
     /// Returns the number of plans.
     fn count(&self) -> usize;
 
-    /// Returns whether a caller still waits for it; otherwise it need not be started.
-    fn is_wanted(&self) -> bool;
+    /// Returns the number of whoever asked for it.
+    fn owner(&self) -> u64;
+
+    /// Returns whether its deadline has passed.
+    fn is_late(&self) -> bool;
+
+    /// Returns whether a caller still waits for it; otherwise it is not started. One that is late
+    /// gets that as its outcome.
+    fn is_wanted(&mut self) -> bool;
 
     /// Starts a plan from its beginning and returns its first questions; a plan that is kept can be
     /// started again.
@@ -74,8 +82,23 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
         self.plans.len()
     }
 
-    fn is_wanted(&self) -> bool {
-        self.errand.is_wanted()
+    fn owner(&self) -> u64 {
+        self.errand.owner()
+    }
+
+    fn is_late(&self) -> bool {
+        self.errand.is_late()
+    }
+
+    fn is_wanted(&mut self) -> bool {
+        if !self.errand.is_late() {
+            return self.errand.is_wanted();
+        }
+        for progress in &mut self.plans {
+            let late = StoreError::Busy(Busy::Late(QueueName::Writes));
+            progress.outcome = Err(Refused::Store(late));
+        }
+        false
     }
 
     fn begin(&mut self, plan: usize, keep: bool) -> Vec<Ask> {

@@ -14,6 +14,12 @@ pub struct Options {
     /// Most plans that may wait for the writer; beyond it the answer is
     /// [`crate::StoreError::Busy`].
     pub queue: usize,
+    /// Most bounded lists, counts and short statements that may wait, beyond those that are running.
+    pub list_queue: usize,
+    /// The same for filters without an index.
+    pub scan_queue: usize,
+    /// Longest time that a plan may wait for the writer; after it, it is not run.
+    pub queue_time: Duration,
     /// Longest time that a list or count may take, waiting included.
     pub list_deadline: Duration,
     /// SQLite: page size in bytes, fixed when the file is created.
@@ -36,6 +42,9 @@ impl Options {
         Self {
             url,
             queue: 1_024,
+            list_queue: 512,
+            scan_queue: 512,
+            queue_time: Duration::from_secs(20),
             list_deadline: Duration::from_secs(5),
             page_bytes: 4_096,
             cache_kib: 16_384,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use homeroom_store::{Among, Condition, DocumentId, KindId, ListQuery, Store, StoreError};
+use homeroom_store::{Among, Busy, Condition, DocumentId, KindId, ListQuery, Store, StoreError};
 
 use crate::support::{create, create_all, delete, document, key, names, stores};
 
@@ -141,9 +141,9 @@ async fn empty_or_failed_work_at_one_moment_leaks_no_capacity() {
             assert_eq!(nothing.unwrap(), 7);
             let given_up = store.at_one_moment(false, |moment| async move {
                 moment.list(ListQuery::all(a)).await?;
-                Err::<(), StoreError>(StoreError::Busy)
+                Err::<(), StoreError>(StoreError::Busy(Busy::Changing))
             });
-            assert!(matches!(given_up.await.unwrap(), Err(StoreError::Busy)));
+            assert!(matches!(given_up.await.unwrap(), Err(StoreError::Busy(Busy::Changing))));
             let hung_up = store.at_one_moment(false, |moment| async move {
                 moment.list(ListQuery::all(a)).await.unwrap();
                 std::future::pending::<()>().await;

@@ -5,7 +5,8 @@ use homeroom_http::openapi::problem_schema;
 use serde_json::{Value, json};
 
 use super::shared;
-use crate::batch::{BATCH_BYTES_MAX, BATCH_LINES_MAX, BATCHES_OF_KEY_MAX};
+use crate::batch::{BATCH_BYTES_MAX, BATCH_LINES_MAX};
+use crate::batch_places::BATCHES_OF_KEY_MAX;
 
 /// Refusals of a whole batch, as the shared responses name them.
 const REFUSED: [(&str, &str); 7] = [

@@ -10,6 +10,7 @@ use crate::postgres::error::Fault;
 use crate::postgres::reads::{BoundStatement, Reads};
 use crate::postgres::value::arguments;
 use crate::tie::{Reached, Start, Way};
+use crate::waiting::Busy;
 
 /// How often a look-up is repeated because the ties changed during it.
 const TRIES: usize = 20;
@@ -39,7 +40,7 @@ pub(in crate::postgres) async fn look(
         reaching.keep_ways(memory, &state, from);
         return Ok(from.iter().map(|(start, way)| reaching.answer(*start, way)).collect());
     }
-    Err(StoreError::Busy)
+    Err(StoreError::Busy(Busy::Changing))
 }
 
 /// Runs the look-ups, and returns the versions of the ties if none has changed meanwhile.

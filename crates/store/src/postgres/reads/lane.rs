@@ -1,6 +1,6 @@
 //! Connections for lists, one list at a time on each.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
@@ -10,21 +10,64 @@ use crate::error::StoreError;
 use crate::postgres::connection::{Connector, Role, Shared};
 use crate::postgres::error::Fault;
 use crate::postgres::reads::outage::Outage;
-
-/// Most lists that wait for a connection.
-const WAITING_MAX: usize = 512;
+use crate::waiting::{Busy, QueueLoad, QueueName};
 
 /// Places for lists. An abandoned list keeps its place until the server has stopped it.
 pub(super) struct Lane {
+    queue: QueueName,
+    connections: QueueName,
+    /// Number of places.
+    count: usize,
     places: Arc<Semaphore>,
+    /// Most lists that wait for a place.
+    waiting_max: usize,
     waiting: AtomicUsize,
+    refused: AtomicU64,
     idle: Mutex<Vec<Shared>>,
 }
 
 impl Lane {
-    pub(super) fn new(places: usize) -> Arc<Self> {
-        let places = Arc::new(Semaphore::new(places));
-        Arc::new(Self { places, waiting: AtomicUsize::new(0), idle: Mutex::default() })
+    /// Creates a lane with so many places, for which at most `waiting_max` lists wait.
+    pub(super) fn new(
+        (queue, connections): (QueueName, QueueName),
+        count: usize,
+        waiting_max: usize,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            queue,
+            connections,
+            count,
+            places: Arc::new(Semaphore::new(count)),
+            waiting_max,
+            waiting: AtomicUsize::new(0),
+            refused: AtomicU64::new(0),
+            idle: Mutex::default(),
+        })
+    }
+
+    /// Returns how full the lane is.
+    pub(super) fn loads(&self) -> [QueueLoad; 2] {
+        let free = self.places.available_permits();
+        [
+            QueueLoad {
+                queue: self.queue,
+                size: self.waiting_max as u64,
+                used: self.waiting.load(Ordering::Relaxed) as u64,
+                refused: self.refused.load(Ordering::Relaxed),
+            },
+            QueueLoad {
+                queue: self.connections,
+                size: self.count as u64,
+                used: self.count.saturating_sub(free) as u64,
+                refused: 0,
+            },
+        ]
+    }
+
+    /// Returns the error of a list whose turn came too late.
+    pub(super) fn late(&self) -> Fault {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        StoreError::Busy(Busy::Late(self.queue)).into()
     }
 
     /// Admits no more lists.
@@ -35,9 +78,14 @@ impl Lane {
 
     /// Waits for a place; fails at once if too many are waiting.
     pub(super) async fn place(&self) -> Result<OwnedSemaphorePermit, Fault> {
+        let free = Arc::clone(&self.places).try_acquire_owned();
+        if let Ok(place) = free {
+            return Ok(place);
+        }
         let waiting = Countdown(&self.waiting);
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
-            return Err(StoreError::Busy.into());
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.waiting_max {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(StoreError::Busy(Busy::Full(self.queue)).into());
         }
         let place = Arc::clone(&self.places).acquire_owned().await;
         drop(waiting);

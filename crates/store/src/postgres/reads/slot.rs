@@ -35,6 +35,11 @@ impl Default for Slot {
 }
 
 impl Slot {
+    /// Returns the number of probes that it takes at a time, and how many it has.
+    pub(super) fn load(&self) -> (usize, usize) {
+        (PROBES_MAX, PROBES_MAX.saturating_sub(self.places.available_permits()))
+    }
+
     /// Waits for a place for a probe.
     pub(super) async fn place(&self) -> Result<OwnedSemaphorePermit, Fault> {
         let place = Arc::clone(&self.places).acquire_owned().await;

@@ -45,7 +45,7 @@ impl Worker {
         arrivals: &Arrivals,
         waiting: &AtomicUsize,
     ) -> Result<(), StoreError> {
-        while let Ok(mut job) = arrivals.recv() {
+        while let Some(mut job) = arrivals.next() {
             let run = AssertUnwindSafe(|| self.run(&mut *job));
             let ran = catch_unwind(run)
                 .unwrap_or_else(|_| Err(StoreError::Failed("a plan panicked".into())));

@@ -1,0 +1,258 @@
+//! Measures a server that is asked for ten times as much as it can do: how much of its peak it still
+//! does, how fast it refuses, what a client within its share notices, and how soon all is well again.
+//!
+//! Each case finds the peak with 16, 64 and 256 clients, measures a client that sends twenty requests a
+//! second, alone, and then again while another key sends ten times the peak over a thousand
+//! connections. Refusals are timed by further connections of the flooding key.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::echo::Echo;
+use super::files::{text, write};
+use super::load::{LabLoad, Scenario};
+use super::options::Options;
+use super::server::{BINARY, Build, Client, Server};
+use super::work::ASSESSMENT;
+use crate::house::Done;
+
+/// How many times the peak is offered.
+const TIMES: f64 = 10.0;
+/// Seconds of the flood that are not counted, and that are.
+const BEFORE: u64 = 10;
+const COUNTED: u64 = 10;
+/// The pause between two requests of the client within its share.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The connections that time refusals.
+const REFUSED: usize = 4;
+/// What answers behind the published API: so many requests a second, four at a time.
+const UPSTREAM: &[&str] =
+    &["--capacity", "400", "--workers", "4", "--queue", "2s", "--body", "50B"];
+
+/// What is flooded.
+struct Case<'a> {
+    name: &'static str,
+    scenario: &'a Scenario,
+    /// The method, the path and the body of the client's requests; `%s` in the body is an identifier.
+    request: (&'static str, String, String),
+}
+
+/// Measures each case in one round after the other.
+pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
+    let folder = &options.folder;
+    let data = folder.join("overload");
+    let build = Build::present();
+    build.run(&["load", "--data-dir", text(&data), text(district)])?;
+    let apis = folder.join("apis.toml");
+    write(&apis, &published())?;
+    let _echo = Echo::start(UPSTREAM)?;
+    let server = Server::start(&build, &data, &options.environment)?;
+    build.run(&["gateway", "apply", text(&apis), "--data-dir", text(&data)])?;
+    let key = |name| {
+        let rights = ["--claim-set", "FullAccess", "--apis", "echo", "--plan", "all"];
+        server.client(&[&rights[..], &["--name", name]].concat())
+    };
+    let (flooding, within) = (key("flooding")?, key("within its share")?);
+    let created = ASSESSMENT.create("creates", &flooding)?;
+    let read = ASSESSMENT.get("reads", &flooding)?;
+    let mut called = Scenario::new("calls");
+    called.step(json!({"name": "call", "path": "/apis/echo/v1/", "expect": 200}));
+    let body = ASSESSMENT.templates(&flooding)?.swap_remove(0);
+    let id = flooding.ids(&format!("{}?limit=1", ASSESSMENT.path))?.swap_remove(0);
+    let cases = [
+        Case {
+            name: "published API, upstream of 400/s",
+            scenario: &called,
+            request: ("GET", "/apis/echo/v1/".into(), String::new()),
+        },
+        Case {
+            name: "/data creates",
+            scenario: &created,
+            request: ("POST", ASSESSMENT.path.into(), body),
+        },
+        Case {
+            name: "/data GET by id",
+            scenario: &read,
+            request: ("GET", format!("{}/{id}", ASSESSMENT.path), String::new()),
+        },
+    ];
+    // Each run that creates draws serial numbers of its own.
+    let (mut number, serial) = (100, AtomicU32::new(0));
+    for round in 1..=options.rounds {
+        for case in &cases {
+            let found =
+                case.measure(options, &server, [&flooding, &within], (&mut number, &serial))?;
+            for (what, value) in found {
+                writeln!(table, "| {}, round {round}: {what} | {value} | |", case.name)
+                    .map_err(|error| error.to_string())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the file of what is published.
+fn published() -> String {
+    format!(
+        "[[plans]]\nname = \"all\"\nrequests_per_second = 1000000\nburst = 1000000\n\n\
+         [[apis]]\nname = \"echo\"\ncontext = \"echo\"\nversion = \"v1\"\nupstream = [\"{}\"]\n\
+         plan = \"all\"\ntimeout = \"10s\"\n",
+        Echo::url().trim_end_matches('/')
+    )
+}
+
+impl Case<'_> {
+    fn measure(
+        &self,
+        options: &Options,
+        server: &Server,
+        [flooding, within]: [&Client; 2],
+        (number, serial): (&mut u32, &AtomicU32),
+    ) -> Result<Vec<(&'static str, String)>, String> {
+        let folder = &options.folder;
+        let mut peak: f64 = 0.0;
+        for users in [16, 64, 256] {
+            *number += 100;
+            let load = LabLoad { users, threads: 1, seconds: options.seconds, folder };
+            let run = load.run(&server.url(""), self.scenario, flooding, *number)?;
+            peak = peak.max(run.rate);
+        }
+        let alone = AtomicBool::new(false);
+        let idle = self.paced(within, serial, &alone, Duration::from_secs(COUNTED))?;
+        *number += 5_000;
+        let out = folder.join("flood.json");
+        let rate = (TIMES * peak).round();
+        let mut flood = Command::new(BINARY)
+            .args(["lab", "run", "--target", &server.url(""), "--json", text(&out)])
+            .args(["--scenario", text(&folder.join(format!("{}.toml", self.scenario.name())))])
+            .args(["--stages", &format!("{rate}/s {BEFORE}s, {rate}/s {COUNTED}s")])
+            .args(["--connections", "1000", "--threads", "1", "--seed", &number.to_string()])
+            .args(["--key", &flooding.key])
+            .env("HOMEROOM_LAB_SECRET", &flooding.secret)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| e.to_string())?;
+        *number += 5_000;
+        std::thread::sleep(Duration::from_secs(BEFORE));
+        let is_over = AtomicBool::new(false);
+        let refused = Mutex::new(BTreeMap::<u16, Vec<f64>>::new());
+        let busy = std::thread::scope(|scope| {
+            for _ in 0..REFUSED {
+                scope.spawn(|| self.hurried(flooding, serial, &is_over, &refused));
+            }
+            let time = Duration::from_secs(COUNTED.saturating_sub(1));
+            let busy = self.paced(within, serial, &is_over, time);
+            is_over.store(true, Ordering::Relaxed);
+            busy
+        })?;
+        let ended = flood.wait().map_err(|e| e.to_string())?;
+        let well = self.well_again(flooding, serial)?;
+        if !ended.success() {
+            return Err(format!("{}: the flood failed", self.name));
+        }
+        let run = std::fs::read(&out).map_err(|e| e.to_string())?;
+        let run: Value = serde_json::from_slice(&run).map_err(|e| e.to_string())?;
+        let goodput = run["stages"][1]["goodput"].as_f64().unwrap_or(f64::NAN);
+        let answered = run["stages"][1]["answered_per_s"].as_f64().unwrap_or(f64::NAN);
+        let mut refused = refused.into_inner().unwrap_or_default();
+        let count: usize = refused.values().map(Vec::len).sum();
+        let mut refusals = refused.remove(&503).unwrap_or_default();
+        let (idle_p99, busy_p99) = (percentile(idle, 99), percentile(busy, 99));
+        Ok(vec![
+            ("peak, requests/s", format!("{peak:.0}")),
+            ("offered, requests/s", format!("{rate:.0}")),
+            ("answered in any way, requests/s", format!("{answered:.0}")),
+            (
+                "goodput as a share of the peak, % (required 90)",
+                format!("{:.0}", 100.0 * goodput / peak),
+            ),
+            (
+                "refused, of those that were timed, %",
+                format!("{:.0}", 100.0 * refusals.len() as f64 / count.max(1) as f64),
+            ),
+            (
+                "refusals, p99 ms (required 50)",
+                format!("{:.1}", percentile(std::mem::take(&mut refusals), 99)),
+            ),
+            ("client within its share alone, p99 ms", format!("{idle_p99:.2}")),
+            ("the same in the flood, p99 ms", format!("{busy_p99:.2}")),
+            ("the same as a multiple (required 4)", format!("{:.1}", busy_p99 / idle_p99)),
+            (
+                "first good answer after the flood, ms (required 1000)",
+                format!("{:.0}", well.as_secs_f64() * 1e3),
+            ),
+        ])
+    }
+
+    /// Sends one request and returns its status and how long it took in milliseconds.
+    fn send(&self, client: &Client, serial: &AtomicU32) -> Result<(u16, f64), String> {
+        let (method, path, body) = &self.request;
+        let probe = serial.fetch_add(1, Ordering::Relaxed);
+        let body = body.replace("%s", &format!("probe-{probe}"));
+        let begun = Instant::now();
+        let status = client.status(method, path, &body)?;
+        Ok((status, begun.elapsed().as_secs_f64() * 1e3))
+    }
+
+    /// Sends twenty requests a second, and returns how long each took in milliseconds. One that is
+    /// refused counts as a minute.
+    fn paced(
+        &self,
+        client: &Client,
+        serial: &AtomicU32,
+        is_over: &AtomicBool,
+        time: Duration,
+    ) -> Result<Vec<f64>, String> {
+        let begun = Instant::now();
+        let mut took = vec![];
+        while begun.elapsed() < time && !is_over.load(Ordering::Relaxed) {
+            let (status, ms) = self.send(client, serial)?;
+            took.push(if status < 300 { ms } else { 60_000.0 });
+            std::thread::sleep(PAUSE);
+        }
+        Ok(took)
+    }
+
+    /// Sends one request after the other until the flood is over, and keeps the times by status.
+    fn hurried(
+        &self,
+        client: &Client,
+        serial: &AtomicU32,
+        is_over: &AtomicBool,
+        times: &Mutex<BTreeMap<u16, Vec<f64>>>,
+    ) {
+        while !is_over.load(Ordering::Relaxed) {
+            let (status, ms) = self.send(client, serial).unwrap_or((0, 60_000.0));
+            if let Ok(mut times) = times.lock() {
+                times.entry(status).or_default().push(ms);
+            }
+        }
+    }
+
+    /// Returns the time until the flooding key gets a good answer.
+    fn well_again(&self, client: &Client, serial: &AtomicU32) -> Result<Duration, String> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(30) {
+            if self.send(client, serial).is_ok_and(|(status, _)| status < 300) {
+                return Ok(begun.elapsed());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err(format!("{}: no good answer within 30 s after the flood", self.name))
+    }
+}
+
+/// Returns the value that this many per cent of the values do not exceed.
+fn percentile(mut of: Vec<f64>, per_cent: usize) -> f64 {
+    of.sort_unstable_by(f64::total_cmp);
+    let at = (of.len() * per_cent).div_ceil(100);
+    of.get(at.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+}
