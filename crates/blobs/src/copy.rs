@@ -5,14 +5,14 @@
 
 use std::io::Write as _;
 
-use homeroom_store::{Snapshot, Sql, StoreError};
+use homeroom_store::{Snapshot, StoreError};
 
 use crate::blob::Blob;
 use crate::check::verify;
 use crate::error::BlobError;
 use crate::folder::{names_of_blobs, sync};
 use crate::place::BlobPlace;
-use crate::{rows, sql};
+use crate::rows;
 
 /// The extent of a copy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -82,19 +82,6 @@ pub fn link(from: &BlobPlace, to: &BlobPlace) -> Result<Copied, BlobError> {
         sync(to.path()).map_err(BlobError::at("sync", to.path()))?;
     }
     Ok(copied)
-}
-
-/// Makes a place the one of a store that was put back there.
-///
-/// # Errors
-///
-/// The store's, or why the place cannot be marked.
-pub fn hand_over(place: &BlobPlace, to: &Snapshot) -> Result<(), BlobError> {
-    if !place.exists() {
-        return Ok(());
-    }
-    let rows = to.rows(Sql::new(sql::MARK, vec![]))?;
-    place.0.hand_over(rows.first().and_then(|row| row.first()?.as_text()))
 }
 
 impl From<BlobError> for StoreError {

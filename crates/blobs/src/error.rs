@@ -32,6 +32,12 @@ pub enum BlobError {
     /// The folder has the blobs of another store.
     #[error("{0} has the blobs of another store; give each store a folder of its own (blobs.dir)")]
     Foreign(String),
+    /// A restore would take the folder from a store that may still be in use.
+    #[error(
+        "{0} has the blobs of another store, which would sweep those of the restored one; name \
+         another folder (blobs.dir), or, if that store is no more, add --take-blobs"
+    )]
+    NotHandedOver(String),
     /// There is no such blob.
     #[error("there is no blob {0}")]
     Unknown(BlobId),

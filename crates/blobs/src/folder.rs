@@ -57,7 +57,25 @@ impl Folder {
             _ = std::fs::remove_file(&own);
             sync(&self.path).map_err(&cannot)?;
         }
-        std::fs::read_to_string(&file).map_err(&cannot)
+        let found = std::fs::read_to_string(&file).map_err(&cannot)?;
+        if found != mark && found.lines().any(|own| own == mark) {
+            // A restore was killed while it handed the folder over; the store at hand is the one of
+            // the two that is there.
+            self.hand_over(Some(mark))?;
+            return Ok(mark.to_owned());
+        }
+        Ok(found)
+    }
+
+    /// Returns the marks of the stores that may use the folder: one, or two while a restore hands it
+    /// over; none where nobody has claimed it.
+    pub(crate) fn marks(&self) -> Result<Vec<String>, BlobError> {
+        let file = self.path.join(MARK);
+        match std::fs::read_to_string(&file) {
+            Ok(found) => Ok(found.lines().map(str::to_owned).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+            Err(error) => Err(BlobError::at("read", &file)(error)),
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {

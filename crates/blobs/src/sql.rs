@@ -24,4 +24,7 @@ pub(crate) const PAGE: &str = "SELECT id, bytes, sha256, owner_kind, created FRO
 
 pub(crate) const MARK: &str = "SELECT mark FROM blob_store WHERE name = 'mark'";
 
+pub(crate) const REPLACE_MARK: &str = "INSERT INTO blob_store (name, mark) VALUES ('mark', ?1) \
+     ON CONFLICT (name) DO UPDATE SET mark = excluded.mark";
+
 pub(crate) const SET_MARK: &str = "INSERT INTO blob_store (name, mark) VALUES ('mark', ?1)";

@@ -59,6 +59,7 @@ pub(crate) fn of_blob(error: BlobError) -> Problem {
         BlobError::TooLarge { .. }
         | BlobError::Failed { .. }
         | BlobError::Foreign(_)
+        | BlobError::NotHandedOver(_)
         | BlobError::Unknown(_)
         | BlobError::Damaged { .. }
         | BlobError::Late(_) => Problem::internal(error),

@@ -108,6 +108,7 @@ fn of_blob(error: BlobError) -> Problem {
         BlobError::Late(_) => Problem::busy(1).detail("The upload took too long; send it again."),
         other @ (BlobError::Failed { .. }
         | BlobError::Foreign(_)
+        | BlobError::NotHandedOver(_)
         | BlobError::Unknown(_)
         | BlobError::Damaged { .. }) => Problem::internal(other),
     }

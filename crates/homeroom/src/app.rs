@@ -21,7 +21,7 @@ use homeroom_document::Catalog;
 use homeroom_export::views::{Dialect, renew, views};
 use homeroom_gateway::{FrontDoor, GateLimits, Gates, Limits, Metrics};
 use homeroom_http::{BudgetFigures, Route, Timestamp};
-use homeroom_jobs::{Jobs, Limits as JobLimits};
+use homeroom_jobs::Jobs;
 use homeroom_store::{ChangedAt, Options, Snapshot, SnapshotOptions, Store, StoreUrl};
 
 use crate::config::{BudgetsConfig, Config, Part};
@@ -136,7 +136,7 @@ impl App {
             tracing::info!(holds = seeded, "made a new store");
         }
         let apis = Arc::new(Apis::with_gates(store.clone(), Gates::new(gates(&config.budgets))));
-        let jobs = Jobs::new(store.clone(), job_limits(&config.budgets));
+        let jobs = Jobs::new(store.clone(), config.jobs.limits());
         let blobs = Blobs::new(config.blob_place(), store.clone(), config.blob_limits());
         let courses = Courses::new(store.clone(), jobs.clone(), blobs.clone())
             .with_options(config.courses.options());
@@ -287,12 +287,6 @@ fn gates(budgets: &BudgetsConfig) -> GateLimits {
         waiting: budgets.upstream_waiting as usize,
         wait: budgets.upstream_wait.0,
     }
-}
-
-/// Returns the limits of jobs.
-fn job_limits(budgets: &BudgetsConfig) -> JobLimits {
-    let (queued_max, queued_of_owner_max) = (budgets.jobs, budgets.jobs_of_owner);
-    JobLimits { queued_max, queued_of_owner_max, ..JobLimits::default() }
 }
 
 /// Rejects a store whose documents belong to another standard: documents that do not fit would be

@@ -20,7 +20,7 @@ mod told;
 mod who;
 mod whose;
 
-use homeroom_blobs::{BlobPlace, Blobs, Copied};
+use homeroom_blobs::{BlobPlace, Copied};
 use homeroom_bulk::Progress;
 use homeroom_document::AuditProgress;
 use homeroom_export::views::{Dialect, apply, views};
@@ -48,13 +48,22 @@ const QUIET_TIME_MAX: Duration = Duration::from_secs(10);
 /// The longest time for copying blobs into a backup.
 const BLOBS_TIME_MAX: Duration = Duration::from_hours(24);
 
-/// The progress of checking a backup's copy.
+/// The progress of a backup.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Far {
-    /// The number of documents checked so far.
-    pub documents: u64,
-    /// The number of documents in the copy.
-    pub of: u64,
+#[serde(rename_all = "kebab-case")]
+pub enum Far {
+    /// Rows are being copied, one by one.
+    Copied {
+        /// The number of rows copied so far.
+        rows: u64,
+    },
+    /// The copy is being checked.
+    Checked {
+        /// The number of documents checked so far.
+        documents: u64,
+        /// The number of documents in the copy.
+        of: u64,
+    },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -140,28 +149,19 @@ pub fn perform(
                 return Err(Failure::Usage(message));
             }
             let time_max = Duration::from_millis(time_max_ms);
-            let (mut looked, mut copied) = (Looked::default(), Copied::default());
-            let mut tell = |now: AuditProgress| {
-                let far = Far { documents: now.documents, of: now.in_all };
-                if let Ok(far) = serde_json::to_value(far) {
-                    progress(far);
-                }
-            };
-            let mut look = |copy: &StoreUrl| {
-                looked = crate::health::look(copy, &app.standard, time_max, false, &mut tell)?;
-                if looked.problems.is_empty() {
-                    copied = back_up_blobs(&app.blobs, copy, &blobs_to)?;
-                }
-                Ok(looked.problems.clone())
-            };
-            let backed_up = app.data.store.backup_after(&to, &mut look);
+            let mut backing_up = BackingUp { app, blobs_to, time_max, progress, done: None };
+            let backed_up = app.data.store.backup_with(&to, &mut backing_up);
+            let BackingUp { blobs_to, done, .. } = backing_up;
             backed_up.map_err(|error| {
                 // Half a copy would only keep a full disk full.
                 _ = std::fs::remove_dir_all(blobs_to.path());
                 failed(&error)
             })?;
+            let Looks { looked, copied, change_version } = done.unwrap_or_default();
             let blobs = json!({ "copied": copied.blobs, "bytes": copied.bytes });
-            Ok(json!({ "backup": to, "looked": looked, "blobs": blobs }))
+            Ok(json!({
+                "backup": to, "changeVersion": change_version, "looked": looked, "blobs": blobs,
+            }))
         }
         Request::Views { of } => {
             let (catalog, url) = (&app.data.catalog, app.data.store.url());
@@ -190,12 +190,49 @@ pub fn perform(
     }
 }
 
-/// Copies the blobs that a copy of the store names. Sweeps wait meanwhile.
-fn back_up_blobs(blobs: &Blobs, copy: &StoreUrl, to: &BlobPlace) -> Result<Copied, StoreError> {
-    let _held = blobs.hold_blocking();
-    let options = SnapshotOptions { time_max: BLOBS_TIME_MAX, ..SnapshotOptions::default() };
-    let snapshot = Snapshot::open(copy, &options)?;
-    Ok(homeroom_blobs::copy(&snapshot, blobs.place(), to)?)
+/// A backup that is being taken.
+struct BackingUp<'a> {
+    app: &'a App,
+    blobs_to: BlobPlace,
+    /// The longest time for checking the copy.
+    time_max: Duration,
+    progress: &'a mut dyn FnMut(Value),
+    done: Option<Looks>,
+}
+
+/// What was found in the copy, and what was copied beside it.
+#[derive(Default)]
+struct Looks {
+    looked: Looked,
+    copied: Copied,
+    change_version: i64,
+}
+
+impl homeroom_store::BackingUp for BackingUp<'_> {
+    /// Checks the copy, and copies the blobs that it names. Sweeps wait meanwhile.
+    fn look(&mut self, copy: &StoreUrl) -> Result<Vec<String>, StoreError> {
+        let mut tell = |now: AuditProgress| {
+            (self.progress)(json!(Far::Checked { documents: now.documents, of: now.in_all }));
+        };
+        let looked =
+            crate::health::look(copy, &self.app.standard, self.time_max, false, &mut tell)?;
+        let problems = looked.problems.clone();
+        let mut looks = Looks { looked, ..Looks::default() };
+        if problems.is_empty() {
+            let _held = self.app.blobs.hold_blocking();
+            let options =
+                SnapshotOptions { time_max: BLOBS_TIME_MAX, ..SnapshotOptions::default() };
+            let snapshot = Snapshot::open(copy, &options)?;
+            looks.change_version = snapshot.newest_change_version();
+            looks.copied = homeroom_blobs::copy(&snapshot, self.app.blobs.place(), &self.blobs_to)?;
+        }
+        self.done = Some(looks);
+        Ok(problems)
+    }
+
+    fn copied(&mut self, rows: u64) {
+        (self.progress)(json!(Far::Copied { rows }));
+    }
 }
 
 /// Returns whether a server has the store open and can be reached.

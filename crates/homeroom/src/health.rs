@@ -118,6 +118,11 @@ fn look_at_documents(
     Ok(())
 }
 
+/// Shows how many rows are copied as a line on stderr.
+pub fn copied(line: &mut ProgressLine, rows: u64) {
+    line.show(|| format!("copied {} rows", grouped(rows)));
+}
+
 /// Shows the progress of a check as a line on stderr.
 pub fn shown(line: &mut ProgressLine) -> impl FnMut(AuditProgress) + '_ {
     move |now| {

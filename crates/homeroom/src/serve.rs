@@ -229,7 +229,7 @@ impl Server {
             of_courses.push(tokio::spawn(queue_notices(self.app.courses.clone())));
         }
         let kinds = kinds(&self.config, &self.app);
-        let runner = Runner::start(&self.app.jobs, kinds, homeroom_jobs::Times::default());
+        let runner = Runner::start(&self.app.jobs, kinds, self.config.jobs.times());
         let content = self.content.map(|content| {
             let told = told(stopped.clone());
             tokio::spawn(content.serve(Arc::clone(&self.door), told, times))
@@ -371,6 +371,9 @@ fn kinds(config: &Config, app: &App) -> Vec<Kind> {
     }
     if config.server.serves(Part::Learning) {
         kinds.extend(homeroom_course::kinds(&app.courses));
+    }
+    for kind in &mut kinds {
+        config.jobs.apply(kind);
     }
     kinds
 }

@@ -24,6 +24,7 @@
 //! # Ok::<(), StoreError>(())
 //! ```
 
+mod carried;
 mod commits;
 mod condition;
 mod copies;
@@ -68,8 +69,8 @@ pub use sqlite::{
     real_file,
 };
 pub use store::{
-    Awaited, Deletion, Deletions, DirectLoad, Health, Look, Moment, Options, PostgresUrl, Restored,
-    Restoring, StandardName, Store, StoreLoad, StoreUrl, Submitted, masked_text,
+    Awaited, BackingUp, Deletion, Deletions, DirectLoad, Health, Moment, Options, PostgresUrl,
+    Restored, Restoring, StandardName, Store, StoreLoad, StoreUrl, Submitted, masked_text,
 };
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
 pub use tie::{Reached, Start, Tie, TieState, Way};

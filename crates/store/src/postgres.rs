@@ -5,11 +5,14 @@
 //! plan has read stays true until it has written. All statements keep to the SQL that related
 //! databases share.
 
+mod arrive;
 mod connection;
+mod depart;
 mod error;
 mod migrate;
 mod own_runtime;
 mod place;
+mod pooling;
 mod reach;
 mod reads;
 mod schema;
@@ -20,7 +23,9 @@ mod value;
 mod views;
 mod writer;
 
+pub(crate) use arrive::{Arriving, arrive, prepare};
 pub(crate) use connection::SILENCE_MAX;
+pub(crate) use depart::depart;
 pub(crate) use snapshot::PostgresSnapshot;
 pub(crate) use views::{replace_views, views_version};
 

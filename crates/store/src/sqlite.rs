@@ -4,6 +4,7 @@
 //! A process that opens the file holds a lock on it, whatever path leads there. So a second process
 //! is refused and cannot interfere with the first one's counters (`lock.rs`).
 
+mod archive;
 mod checkpoint;
 mod copy;
 mod counters;
@@ -18,6 +19,7 @@ mod output;
 mod place;
 mod probe;
 mod reach;
+mod seal;
 mod select;
 mod shared;
 mod snapshot;
@@ -38,7 +40,8 @@ use crate::sqlite::file::HeldFile;
 use crate::store::Options;
 use crate::tie::{Reached, Start, Way};
 
-pub(crate) use copy::{backup, raise, restore};
+pub(crate) use archive::{Filling, Reading, carried, renew};
+pub(crate) use copy::{HeldBackup, archive, backup, damaged, hold_backup, raise, restore};
 pub use direct::DIRECT_DOCUMENTS_MAX;
 pub(crate) use direct::{DirectWriter, begin as begin_direct};
 pub(crate) use lister::Lister;

@@ -1,5 +1,6 @@
 //! The store's public interface.
 
+mod across;
 mod awaited;
 mod copy;
 mod direct;
@@ -26,7 +27,7 @@ pub use mask::masked_text;
 pub use moment::Moment;
 pub use options::{Health, Options, Restored, StoreLoad};
 pub use related::{Deletion, Deletions};
-pub use restoring::{Look, Restoring};
+pub use restoring::{BackingUp, Restoring};
 pub use standard::StandardName;
 pub use submitted::Submitted;
 pub(crate) use url::ESCAPED;

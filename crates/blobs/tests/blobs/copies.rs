@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use homeroom_blobs::{BlobError, Copied, check, copy, hand_over, link};
+use homeroom_blobs::{BlobError, BlobPlace, Blobs, Copied, HandOver, Limits, check, copy, link};
+use homeroom_store::{Answer, Decision, Plan, Sql, Store, Write};
 
 use crate::support::{LONG_US, files, on_each, read};
 
@@ -87,20 +88,69 @@ async fn a_second_name_outlives_a_sweep() {
     }
 }
 
+/// Runs a statement on a store, as a restore does.
+fn put(store: &Store, row: Sql) {
+    let decide =
+        move |_: Vec<Answer>| Decision::<(), ()>::Write(vec![Write::Part(row.clone())], ());
+    store.run_blocking(Plan { ask: vec![], decide }).unwrap();
+}
+
 #[tokio::test]
-async fn a_folder_that_was_handed_over_is_the_other_stores() {
-    let trials = on_each();
-    for trial in &trials {
+async fn a_folder_that_was_handed_over_is_the_restored_stores_alone() {
+    for trial in on_each() {
         trial.kept(b"old").await;
-        let other = homeroom_store::Store::temporary(&[]).unwrap();
-        let options = homeroom_store::SnapshotOptions::default();
-        let place = homeroom_blobs::BlobPlace::folder(trial.blobs.place().path());
+        let place = BlobPlace::folder(trial.blobs.place().path());
+        let old = || Blobs::new(place.clone(), trial.store.clone(), Limits::default());
+        let restored = Store::temporary(&[]).unwrap();
+        let new = || Blobs::new(place.clone(), restored.clone(), Limits::default());
 
-        let snapshot = homeroom_store::Snapshot::open(other.url(), &options).unwrap();
-        hand_over(&place, &snapshot).unwrap();
+        let handing = HandOver::begin(&place, Some(&trial.snapshot()), false).unwrap();
+        put(&restored, handing.row());
+        handing.finish().unwrap();
 
-        let limits = homeroom_blobs::Limits::default();
-        let blobs = homeroom_blobs::Blobs::new(place, other, limits);
-        assert!(blobs.begin("test").await.is_ok(), "{}", trial.name);
+        assert!(new().begin("test").await.is_ok(), "{}", trial.name);
+        let refused = old().begin("test").await.map(drop);
+        assert!(matches!(refused, Err(BlobError::Foreign(_))), "{}: {refused:?}", trial.name);
+    }
+}
+
+#[tokio::test]
+async fn either_store_can_use_a_folder_whose_handing_over_was_killed() {
+    for is_replaced in [false, true] {
+        for trial in on_each() {
+            trial.kept(b"old").await;
+            let place = BlobPlace::folder(trial.blobs.place().path());
+            let restored = Store::temporary(&[]).unwrap();
+            let handing = HandOver::begin(&place, Some(&trial.snapshot()), false).unwrap();
+            put(&restored, handing.row());
+            drop(handing);
+
+            let mut both = [trial.store.clone(), restored];
+            if is_replaced {
+                both.reverse();
+            }
+            let [first, second] =
+                both.map(|store| Blobs::new(place.clone(), store, Limits::default()));
+
+            assert!(first.begin("test").await.is_ok(), "{} {is_replaced}", trial.name);
+            assert!(second.begin("test").await.is_err(), "{} {is_replaced}", trial.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_folder_of_a_store_that_may_be_in_use_is_not_handed_over() {
+    for trial in on_each() {
+        let blob = trial.kept(b"in use").await;
+        let place = BlobPlace::folder(trial.blobs.place().path());
+
+        let refused = HandOver::begin(&place, None, false).map(drop);
+        let again = Blobs::new(place.clone(), trial.store.clone(), Limits::default());
+        let stays = again.begin("test").await.map(drop);
+        let taken = HandOver::begin(&place, None, true);
+
+        assert!(matches!(refused, Err(BlobError::NotHandedOver(_))), "{refused:?}");
+        assert!(stays.is_ok(), "{}: {stays:?}", trial.name);
+        assert!(taken.is_ok() && trial.file(&blob).exists(), "{}", trial.name);
     }
 }

@@ -19,10 +19,14 @@ use crate::health::{self, Looked};
 use crate::process::Space;
 use crate::standard::Standard;
 
-/// Copies the store to a new file while it is in use, and checks the copy. Its blobs, if it has any,
-/// are copied to the folder FILE.blobs beside it.
+/// Copies the store, a file or a database, to a new file while it is in use, and checks the copy. Its
+/// blobs, if it has any, are copied to the folder FILE.blobs beside it.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  homeroom backup /backups/homeroom-2026-11-21.db")]
+#[command(after_help = "Examples:
+  homeroom backup /backups/homeroom-2026-11-21.db
+  homeroom backup --store postgres://homeroom@db.example.org/ods /backups/ods.db --json
+
+A backup of either kind of store can be restored into either kind.")]
 pub struct BackupArgs {
     #[command(flatten)]
     config: ConfigArgs,
@@ -31,6 +35,9 @@ pub struct BackupArgs {
     /// Longest time to check the copy for damage; the command reports what it did not check
     #[arg(long, value_name = "TIME", default_value = "1h")]
     time_max: HumanDuration,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Checks configuration and store, and says how to fix each problem.
@@ -57,13 +64,28 @@ pub fn backup(args: BackupArgs) -> Result<Exit, Failure> {
     let mut line = ProgressLine::new();
     let time_max_ms = u64::try_from(args.time_max.0.as_millis()).unwrap_or(u64::MAX);
     let request = Request::Backup { to: to.clone(), time_max_ms };
-    let done = control::request(&config, request, &mut |now| {
-        if let Ok(now) = serde_json::from_value::<Far>(now) {
-            health::shown(&mut line)(AuditProgress { documents: now.documents, in_all: now.of });
-        }
-    });
+    let done =
+        control::request(&config, request, &mut |now| match serde_json::from_value::<Far>(now) {
+            Ok(Far::Copied { rows }) => health::copied(&mut line, rows),
+            Ok(Far::Checked { documents, of }) => {
+                health::shown(&mut line)(AuditProgress { documents, in_all: of });
+            }
+            Err(_) => {}
+        });
     line.end();
-    let looked: Looked = serde_json::from_value(done?["looked"].take()).unwrap_or_default();
+    let mut done = done?;
+    let looked: Looked = serde_json::from_value(done["looked"].take()).unwrap_or_default();
+    if args.json {
+        super::print_json(&json!({
+            "backup": to,
+            "changeVersion": done["changeVersion"],
+            "documentsChecked": looked.documents,
+            "blobs": done["blobs"],
+            "misfits": looked.misfits,
+            "leftOut": looked.left_out,
+        }));
+        return Ok(Exit::Done);
+    }
     for misfit in &looked.misfits {
         eprintln!("note: {misfit}");
     }

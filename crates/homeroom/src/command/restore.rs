@@ -2,11 +2,13 @@
 #![expect(clippy::disallowed_methods, reason = "a restored store goes on above the present moment")]
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use homeroom_access::{Revival, revive};
-use homeroom_blobs::BlobPlace;
+use homeroom_blobs::{BlobPlace, Copied, HandOver};
+use homeroom_document::Catalog;
 use homeroom_http::Timestamp;
 use homeroom_store::{
     Restored, Restoring, Snapshot, SnapshotOptions, Sql, Store, StoreError, StoreUrl,
@@ -20,14 +22,16 @@ use crate::exit::{Exit, Failure};
 use crate::health::{self, Looked};
 use crate::standard::Standard;
 
-/// Replaces the store with a backup. No server may have the store open; the old store is kept
-/// beside it.
+/// Replaces the store with a backup. No server may have the store open; an old store in a file is kept
+/// beside it. A database must be empty or unused.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[command(after_help = "Examples:
   homeroom restore /backups/homeroom-2026-11-21.db --yes
+  homeroom restore /backups/ods.db --yes --store postgres://homeroom@db.example.org/new_ods
   homeroom restore --already-copied --yes
 
+A backup of a file or of a database is restored into either.
 Its blobs are read from BACKUP.blobs, and those of the old store are kept beside it, too.
 The restored store continues at change versions, ETags and ids above all that the previous store may
 have issued. Keys that were revoked, removed or suspended since the backup stay so if the
@@ -44,7 +48,7 @@ pub struct RestoreArgs {
     /// Reports that the store was put back to an earlier state by other means (a file copied over
     /// it, rows of a dump, a disk snapshot): it continues above all versions and ids that may have
     /// been issued
-    #[arg(long, conflicts_with_all = ["from", "keys_as_in_backup", "without_blobs"])]
+    #[arg(long, conflicts_with_all = ["from", "keys_as_in_backup", "without_blobs", "take_blobs"])]
     already_copied: bool,
     /// Restores keys and secrets as the backup has them: those revoked since become valid again
     #[arg(long)]
@@ -53,6 +57,9 @@ pub struct RestoreArgs {
     /// what is missing
     #[arg(long)]
     without_blobs: bool,
+    /// Takes the folder of the blobs (blobs.dir) from another store, which is no more
+    #[arg(long)]
+    take_blobs: bool,
     /// Longest time to check the backup for damage
     #[arg(long, value_name = "TIME", default_value = "1h")]
     time_max: HumanDuration,
@@ -92,6 +99,7 @@ struct Report {
     unread: Option<String>,
     as_in_backup: bool,
     looked: Looked,
+    copied: Copied,
 }
 
 fn replace(config: &Config, from: PathBuf, args: &RestoreArgs) -> Result<Report, Failure> {
@@ -105,14 +113,23 @@ fn replace(config: &Config, from: PathBuf, args: &RestoreArgs) -> Result<Report,
         revival: Revival::default(),
         lost: None,
         unread: None,
-        blobs: (!args.without_blobs).then(|| (BlobPlace::beside(&from), config.blob_place())),
+        from: (!args.without_blobs).then(|| BlobPlace::beside(&from)),
+        place: config.blob_place(),
+        // The folder beside a file is that file's, whatever its mark.
+        is_free: args.take_blobs
+            || config.blobs.dir.is_none() && matches!(url, StoreUrl::Sqlite(_)),
+        handing: None,
+        copied: Copied::default(),
+        line: ProgressLine::new(),
     };
-    let restored = Store::restore_with(&from, &url, &mut restoring)
-        .map_err(|e| Failure::because("restoring", e))?;
-    settle_blobs(&config.blob_place(), &url, &restored)
+    let restored = Store::restore_with(&from, &url, &mut restoring);
+    restoring.line.end();
+    let restored = restored.map_err(|e| Failure::because("restoring", e))?;
+    settle_blobs(&config.blob_place(), restoring.handing.take(), &restored)
         .map_err(|e| Failure::because("the store is restored; settling its blobs", e))?;
-    let Comparing { looked, revival, lost, unread, as_in_backup, .. } = restoring;
-    Ok(Report { url, from: Some(from), restored, revival, lost, unread, as_in_backup, looked })
+    let Comparing { looked, revival, lost, unread, as_in_backup, copied, .. } = restoring;
+    let from = Some(from);
+    Ok(Report { url, from, restored, revival, lost, unread, as_in_backup, looked, copied })
 }
 
 fn raise(config: &Config) -> Result<Report, Failure> {
@@ -130,19 +147,22 @@ fn raise(config: &Config) -> Result<Report, Failure> {
         unread: Some("the previous store no longer exists".into()),
         as_in_backup: true,
         looked: Looked::default(),
+        copied: Copied::default(),
     })
 }
 
 /// Gives the folder of blobs to the restored store, and keeps what is in it beside the replaced one.
-fn settle_blobs(place: &BlobPlace, url: &StoreUrl, restored: &Restored) -> Result<(), StoreError> {
-    if !place.exists() {
-        return Ok(());
-    }
-    if let Some(kept) = &restored.kept {
+fn settle_blobs(
+    place: &BlobPlace,
+    handing: Option<HandOver>,
+    restored: &Restored,
+) -> Result<(), StoreError> {
+    if let Some(kept) = &restored.kept
+        && place.exists()
+    {
         homeroom_blobs::link(place, &BlobPlace::beside(kept))?;
     }
-    let snapshot = Snapshot::open(url, &SnapshotOptions::default())?;
-    Ok(homeroom_blobs::hand_over(place, &snapshot)?)
+    Ok(handing.map_or(Ok(()), HandOver::finish)?)
 }
 
 /// Examines a backup and compares it with the store that it replaces.
@@ -154,16 +174,33 @@ struct Comparing<'a> {
     revival: Revival,
     lost: Option<(u64, u64)>,
     unread: Option<String>,
-    /// Where the backup's blobs are, and where they are to be, unless they are left out.
-    blobs: Option<(BlobPlace, BlobPlace)>,
+    /// Where the backup's blobs are, unless they are left out.
+    from: Option<BlobPlace>,
+    /// Where the restored store's blobs are to be.
+    place: BlobPlace,
+    /// Whether no other store can use that place.
+    is_free: bool,
+    handing: Option<HandOver>,
+    copied: Copied,
+    line: ProgressLine,
 }
 
 impl Restoring for Comparing<'_> {
+    /// Finds documents that a server has not put there by itself.
+    fn in_the_way(&mut self, there: &Snapshot) -> Result<Option<String>, StoreError> {
+        let catalog = Catalog::of_snapshot(Arc::clone(&self.standard.model), there)?;
+        let seeded = homeroom_document::seeded(&self.standard.model, self.standard.seed);
+        let is_seeded =
+            |kind| catalog.resource(kind).is_some_and(|resource| seeded.contains(&resource.id));
+        let mut own = there.counts()?;
+        own.retain(|(kind, _)| !is_seeded(*kind));
+        let documents: u64 = own.iter().map(|(_, count)| count).sum();
+        Ok((documents > 0).then(|| format!("{} document(s) already", grouped(documents))))
+    }
+
     fn look(&mut self, copy: &StoreUrl) -> Result<Vec<String>, StoreError> {
-        let mut line = ProgressLine::new();
-        let looked =
-            health::look(copy, self.standard, self.time_max, false, &mut health::shown(&mut line));
-        line.end();
+        let (standard, line) = (self.standard, &mut self.line);
+        let looked = health::look(copy, standard, self.time_max, false, &mut health::shown(line));
         self.looked = looked?;
         Ok(self.looked.problems.clone())
     }
@@ -173,9 +210,12 @@ impl Restoring for Comparing<'_> {
         restored: &Snapshot,
         replaced: Result<&Snapshot, &StoreError>,
     ) -> Result<Vec<Sql>, StoreError> {
+        let handing = HandOver::begin(&self.place, replaced.ok(), self.is_free)?;
+        let mark = handing.row();
+        self.handing = Some(handing);
         // What is copied and then not needed belongs to nobody, and is swept.
-        if let Some((from, to)) = &self.blobs {
-            homeroom_blobs::copy(restored, from, to)?;
+        if let Some(from) = &self.from {
+            self.copied = homeroom_blobs::copy(restored, from, &self.place)?;
         }
         let now = Timestamp::now();
         // A store that cannot be read to its end is treated like one that cannot be opened.
@@ -191,7 +231,7 @@ impl Restoring for Comparing<'_> {
             };
             compared().map_err(|error| error.to_string())
         });
-        let statements = match compared {
+        let mut statements = match compared {
             Ok((revival, statements, lost)) => {
                 self.lost = revival.is_later.then_some(lost);
                 if !revival.is_later {
@@ -209,7 +249,12 @@ impl Restoring for Comparing<'_> {
                 statements
             }
         };
+        statements.push(mark);
         Ok(statements)
+    }
+
+    fn copied(&mut self, rows: u64) {
+        health::copied(&mut self.line, rows);
     }
 }
 
@@ -229,6 +274,7 @@ impl Report {
             "backupChangeVersion": self.restored.backup_version,
             "goesOnAfter": self.restored.goes_on_after,
             "kept": self.restored.kept,
+            "blobs": { "copied": self.copied.blobs, "bytes": self.copied.bytes },
             "replacedStore": replaced,
             "notCompared": self.unread,
             "keysAsInBackup": self.as_in_backup,

@@ -1,8 +1,10 @@
 //! Checks values that fit their type but make no sense.
 
+use std::time::Duration;
+
 use homeroom_http::Cors;
 
-use super::sections::{BudgetsConfig, Config};
+use super::sections::{BudgetsConfig, Config, JobsConfig};
 
 /// The greatest length of the write queue.
 const QUEUE_MAX: u32 = 1 << 20;
@@ -80,6 +82,9 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     if config.courses.session_silence.0.is_zero() {
         return Some(("courses.session_silence", "must be longer than zero".into()));
     }
+    if let Some(flaw) = flaw_of_jobs(&config.jobs) {
+        return Some(flaw);
+    }
     if config.log.level.contains("://") {
         return Some(("log.level", "a URL is not a log level".into()));
     }
@@ -107,11 +112,37 @@ fn zero_budget(budgets: &BudgetsConfig) -> Option<&'static str> {
         ("budgets.waiting_public_answers_mib", budgets.waiting_public_answers_mib),
         ("budgets.waiting_connections", budgets.waiting_connections),
         ("budgets.metadata_documents", budgets.metadata_documents),
-        ("budgets.jobs", budgets.jobs),
-        ("budgets.jobs_of_owner", budgets.jobs_of_owner),
     ]
     .into_iter()
     .find_map(|(name, size)| (size == 0).then_some(name))
+}
+
+/// The shortest lease: it is renewed at a third of it, by a transaction.
+const LEASE_MIN: Duration = Duration::from_secs(3);
+
+fn flaw_of_jobs(jobs: &JobsConfig) -> Option<(&'static str, String)> {
+    if jobs.lease.0 < LEASE_MIN {
+        return Some(("jobs.lease", format!("must be at least {}s", LEASE_MIN.as_secs())));
+    }
+    let counts = [
+        ("jobs.attempts_max", jobs.attempts_max.unwrap_or(1)),
+        ("jobs.queued_max", jobs.queued_max),
+        ("jobs.queued_of_owner_max", jobs.queued_of_owner_max),
+    ];
+    if let Some((name, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+        return Some((name, "must be at least 1".into()));
+    }
+    let times = [
+        ("jobs.poll", jobs.poll),
+        ("jobs.pause", jobs.pause),
+        ("jobs.ended_kept", jobs.ended_kept),
+        ("jobs.dead_kept", jobs.dead_kept),
+    ];
+    if let Some((name, _)) = times.into_iter().find(|(_, time)| time.0.is_zero()) {
+        return Some((name, "must be longer than zero".into()));
+    }
+    (jobs.pause_max.0 < jobs.pause.0)
+        .then(|| ("jobs.pause_max", "must not be shorter than jobs.pause".into()))
 }
 
 /// Returns the first word in place of a level that is not one, or a directive that names spans,
@@ -129,6 +160,7 @@ fn wrong_level(directives: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::HumanDuration;
 
     #[test]
     fn log_levels_apply_globally_or_to_a_module() {
@@ -152,6 +184,23 @@ mod tests {
         config.server.client_authorities = Some("clients.pem".into());
 
         assert_eq!(flaw(&config).map(|(name, _)| name), Some("server.client_authorities"));
+    }
+
+    #[test]
+    fn settings_of_jobs_that_make_no_sense_are_named() {
+        let second = HumanDuration::from_secs(1);
+        let wrong: [(&str, fn(&mut JobsConfig, HumanDuration)); 4] = [
+            ("jobs.lease", |jobs, second| jobs.lease = second),
+            ("jobs.attempts_max", |jobs, _| jobs.attempts_max = Some(0)),
+            ("jobs.poll", |jobs, _| jobs.poll = HumanDuration::from_secs(0)),
+            ("jobs.pause_max", |jobs, second| jobs.pause_max = second),
+        ];
+        for (name, spoil) in wrong {
+            let mut config = Config::default();
+            spoil(&mut config.jobs, second);
+
+            assert_eq!(flaw(&config).map(|(name, _)| name), Some(name));
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use homeroom_blobs::{BlobPlace, Limits as BlobLimits};
 use homeroom_course::Options as CoursesOptions;
+use homeroom_jobs::{Kind, Limits as JobLimits, Times as JobTimes};
 use homeroom_store::StoreUrl;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,8 @@ pub struct Config {
     pub blobs: BlobsConfig,
     /// Courses and those who learn.
     pub courses: CoursesConfig,
+    /// How work is done that is not done within a request.
+    pub jobs: JobsConfig,
     /// Which data standard is served.
     pub standard: StandardConfig,
     /// How much requests share and how much may wait, beside `server.connections_max`,
@@ -266,6 +269,53 @@ impl Default for CoursesConfig {
     }
 }
 
+/// How work is done that is not done within a request: imports, uploads, postbacks.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JobsConfig {
+    /// Maximum number of jobs that this node runs at the same time; with 0 it leaves them to other
+    /// nodes. Default: 16.
+    pub running_max: u32,
+    /// How long a node has a job without renewing it, and so how long the jobs of a killed node wait.
+    /// It must be longer than the clocks of the nodes differ by. Default: `60s`.
+    pub lease: HumanDuration,
+    /// How often a node looks for jobs that other nodes have queued. Default: `2s`.
+    pub poll: HumanDuration,
+    /// Maximum number of attempts; then a job is dead, and `homeroom jobs retry` queues it again.
+    /// Default: none, which means what suits the kind of job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts_max: Option<u32>,
+    /// Pause after the first failure of a job; it doubles with each further one. Default: `5s`.
+    pub pause: HumanDuration,
+    /// Longest pause after a failure. Default: `3600s`.
+    pub pause_max: HumanDuration,
+    /// Maximum number of waiting jobs of all nodes; further ones are refused. Default: 10000.
+    pub queued_max: u32,
+    /// Maximum number of waiting jobs of one owner, such as a key. Default: 1000.
+    pub queued_of_owner_max: u32,
+    /// How long a job that is done or cancelled is kept. Default: `604800s`.
+    pub ended_kept: HumanDuration,
+    /// How long a dead job is kept. Default: `2592000s`.
+    pub dead_kept: HumanDuration,
+}
+
+impl Default for JobsConfig {
+    fn default() -> Self {
+        Self {
+            running_max: 16,
+            lease: HumanDuration::from_secs(60),
+            poll: HumanDuration::from_secs(2),
+            attempts_max: None,
+            pause: HumanDuration::from_secs(5),
+            pause_max: HumanDuration::from_secs(3_600),
+            queued_max: 10_000,
+            queued_of_owner_max: 1_000,
+            ended_kept: HumanDuration::from_secs(7 * 86_400),
+            dead_kept: HumanDuration::from_secs(30 * 86_400),
+        }
+    }
+}
+
 impl CoursesConfig {
     /// Returns them as the part takes them.
     pub fn options(&self) -> CoursesOptions {
@@ -275,6 +325,35 @@ impl CoursesConfig {
             traces_kept: self.traces_kept.0,
             launches_kept: self.launches_kept.0,
         }
+    }
+}
+
+impl JobsConfig {
+    /// Returns the limits of jobs.
+    pub fn limits(&self) -> JobLimits {
+        JobLimits {
+            queued_max: self.queued_max,
+            queued_of_owner_max: self.queued_of_owner_max,
+            ended_kept: self.ended_kept.0,
+            dead_kept: self.dead_kept.0,
+            ..JobLimits::default()
+        }
+    }
+
+    /// Returns the times and places of this node's runner.
+    pub fn times(&self) -> JobTimes {
+        JobTimes {
+            running_max: usize::try_from(self.running_max).unwrap_or(usize::MAX),
+            lease: self.lease.0,
+            poll: self.poll.0,
+            ..JobTimes::default()
+        }
+    }
+
+    /// Applies what is set to a kind of jobs.
+    pub fn apply(&self, kind: &mut Kind) {
+        kind.attempts_max = self.attempts_max.unwrap_or(kind.attempts_max);
+        (kind.pause, kind.pause_max) = (self.pause.0, self.pause_max.0);
     }
 }
 
@@ -366,10 +445,6 @@ pub struct BudgetsConfig {
     pub waiting_connections: u32,
     /// Maximum number of requests that wait until a large metadata document is written. Default: 32.
     pub metadata_documents: u32,
-    /// Maximum number of jobs that wait, of all owners. Default: 10000.
-    pub jobs: u32,
-    /// Maximum number of jobs of one owner that wait. Default: 1000.
-    pub jobs_of_owner: u32,
 }
 
 impl Default for BudgetsConfig {
@@ -392,8 +467,6 @@ impl Default for BudgetsConfig {
             waiting_public_answers_mib: 16,
             waiting_connections: 16,
             metadata_documents: 32,
-            jobs: 10_000,
-            jobs_of_owner: 1_000,
         }
     }
 }

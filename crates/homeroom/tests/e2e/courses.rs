@@ -225,3 +225,30 @@ fn commands_check_add_and_list_courses() {
     assert!(unknown.stderr.contains("no registration nobody"), "{unknown:?}");
     drop(server);
 }
+
+#[test]
+fn a_node_without_places_for_jobs_queues_as_many_as_are_set_and_leaves_them_to_others() {
+    let databases = Database::on_each_server();
+    let places = databases.iter().map(|database| Place::with_store(&database.url()));
+    for place in std::iter::once(Place::new()).chain(places) {
+        let settings =
+            [("HOMEROOM_JOBS__RUNNING_MAX", "0"), ("HOMEROOM_JOBS__QUEUED_OF_OWNER_MAX", "1")];
+        let server = Server::start_with(&place, &settings);
+        let mut lms = Learning::of(&place, &server);
+
+        let queued = lms.upload("library", &sample_package());
+        let refused = lms.upload("another", &sample_package());
+
+        assert_eq!(queued.status, 200, "{queued:?}");
+        assert_eq!(refused.status, 503, "{refused:?}");
+        assert!(refused.header("retry-after").is_some(), "{refused:?}");
+        let jobs = place.json(&["jobs", "list", "--json"]);
+        assert_eq!((&jobs[0]["state"], &jobs[0]["attempts"]), (&json!("queued"), &json!(0)));
+        assert_eq!(server.stop().code, Some(0));
+        let server = Server::start(&place);
+        lms.client = server.client();
+        let ended = lms.ended(queued.json()["result"].as_str().unwrap());
+        assert_eq!(ended["status"], "COMPLETE", "{ended}");
+        assert_eq!(server.stop().code, Some(0));
+    }
+}

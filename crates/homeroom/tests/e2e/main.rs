@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
 
 mod administration;
+mod archives;
 mod blobs;
 mod clock;
 mod commands;
@@ -32,6 +33,7 @@ mod logs;
 mod one_store;
 mod outputs;
 mod overload;
+mod pooler;
 mod postgres;
 mod prefix;
 mod published;

@@ -111,6 +111,21 @@ fn a_restored_store_reuses_no_version() {
 }
 
 #[test]
+fn a_database_restored_from_a_backup_of_another_reuses_no_version() {
+    let backup = |place: &Place| _ = place.done(&["backup", place.path("b.db").to_str().unwrap()]);
+    let pairs = Database::on_each_server().into_iter().zip(Database::on_each_server());
+    for (first, second) in pairs {
+        let mut seen = used(Place::with_store(&first.url()), backup);
+        let other = Place::with_store(&second.url());
+
+        other.done(&["restore", seen.place.path("b.db").to_str().unwrap(), "--yes"]);
+
+        seen.place = other;
+        nothing_repeats(&seen, "a backup of another database");
+    }
+}
+
+#[test]
 fn a_backup_restored_repeatedly_reuses_no_version() {
     let backup = |place: &Place| _ = place.done(&["backup", place.path("b.db").to_str().unwrap()]);
     let mut seen = used(Place::new(), backup);

@@ -13,15 +13,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, Row as SqlRow, RowStream, Socket, Statement};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{
+    Client, Config, CopyInSink, CopyOutStream, Row as SqlRow, RowStream, Socket, Statement,
+};
 
+use crate::carried::Table;
 use crate::dialect::with_dollars;
 use crate::error::StoreError;
-use crate::postgres::error::Fault;
+use crate::postgres::error::{Fault, damaged};
+use crate::postgres::pooling::{self, Known, Pooled, Typed};
 use crate::postgres::strict;
 use crate::postgres::tls::{Stream, Tls, mend, split};
 use crate::store::{ESCAPED, PostgresUrl, masked_text};
@@ -42,6 +47,9 @@ const STOP: Duration = Duration::from_secs(5);
 const STOP_PAUSE: Duration = Duration::from_millis(250);
 /// How the driver's message about a failed handshake begins.
 const HANDSHAKE: &str = "error performing TLS handshake";
+/// The columns of a table, and the numbers of their types.
+const COLUMNS: &str = "SELECT CAST(attname AS text), CAST(atttypid AS bigint) FROM pg_attribute \
+     WHERE attrelid = CAST(CAST(?1 AS text) AS regclass) AND attnum > 0 AND NOT attisdropped";
 /// Most prepared statements that a connection keeps.
 const PREPARED_MAX: usize = 256;
 
@@ -58,6 +66,8 @@ pub(super) struct Connector {
     deadline: Duration,
     silence_max: Duration,
     is_strict: bool,
+    /// What was learnt of statements, where a pooler divides sessions.
+    known: Option<Known>,
 }
 
 impl Connector {
@@ -68,8 +78,9 @@ impl Connector {
         deadline: Duration,
         is_strict: bool,
     ) -> Result<Self, StoreError> {
-        let (address, options) = split(url.exposed())
-            .map_err(|error| StoreError::Unusable(format!("{url}: {error}")))?;
+        let wrong = |error| StoreError::Unusable(format!("{url}: {error}"));
+        let (address, is_pooled) = pooling::split(url.exposed()).map_err(wrong)?;
+        let (address, options) = split(&address).map_err(wrong)?;
         let mut config = Config::from_str(&address).map_err(|error| {
             let why = std::error::Error::source(&error).map(ToString::to_string);
             StoreError::Unusable(format!(
@@ -98,7 +109,8 @@ impl Connector {
         let schema = schema.map(str::to_owned);
         let hosts = hosts(&config);
         let (shown, silence_max) = (url.to_string(), SILENCE_MAX);
-        Ok(Self { config, tls, shown, hosts, schema, deadline, silence_max, is_strict })
+        let known = is_pooled.then(Known::default);
+        Ok(Self { config, tls, shown, hosts, schema, deadline, silence_max, is_strict, known })
     }
 
     /// Sets another longest silence before a connection counts as lost.
@@ -152,7 +164,14 @@ impl Connector {
             is_left: AtomicBool::new(false),
             silence_max: self.silence_max,
             is_strict: self.is_strict,
+            pooled: self.known.clone().map(|known| Pooled {
+                known,
+                settings: settings::of_transaction(role, self.deadline),
+            }),
         };
+        if connection.is_pooled() {
+            return Ok(connection);
+        }
         for told in in_order(
             settings::settings(role, self.schema.as_deref(), self.deadline)
                 .iter()
@@ -180,9 +199,24 @@ pub(super) struct Connection {
     is_left: AtomicBool,
     silence_max: Duration,
     is_strict: bool,
+    pooled: Option<Pooled>,
+}
+
+/// A statement that a connection can run.
+#[derive(Clone)]
+pub(super) enum Ready {
+    /// The session has prepared it.
+    Here(Statement),
+    /// It is sent with its text.
+    Anywhere(Arc<Typed>),
 }
 
 impl Connection {
+    /// Returns whether a pooler gives each of its transactions another session.
+    pub(super) fn is_pooled(&self) -> bool {
+        self.pooled.is_some()
+    }
+
     /// Returns whether it is known to be closed, or must not be used any more.
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed() || self.is_left.load(Ordering::Acquire)
@@ -240,13 +274,21 @@ impl Connection {
     /// Runs statements without arguments, separated by semicolons.
     pub(super) async fn simple(&self, text: &str) -> Result<(), Fault> {
         self.look_at(text)?;
+        let Some(pooled) = &self.pooled else { return Ok(self.client.batch_execute(text).await?) };
+        if text.starts_with("BEGIN") {
+            let text = format!("{text}; {}", pooled.settings);
+            return Ok(self.client.batch_execute(&text).await?);
+        }
         Ok(self.client.batch_execute(text).await?)
     }
 
     /// Returns a statement with `?1`, `?2` …, preparing it once.
-    pub(super) async fn prepared(&self, text: &str) -> Result<Statement, Fault> {
+    pub(super) async fn prepared(&self, text: &str) -> Result<Ready, Fault> {
+        if let Some(pooled) = &self.pooled {
+            return Ok(Ready::Anywhere(self.learnt(pooled, text).await?));
+        }
         if let Some(known) = self.statements().get(text) {
-            return Ok(known.clone());
+            return Ok(Ready::Here(known.clone()));
         }
         self.look_at(text)?;
         let statement = self.client.prepare(&with_dollars(text)).await?;
@@ -255,25 +297,52 @@ impl Connection {
             statements.clear();
         }
         statements.insert(text.to_owned(), statement.clone());
-        Ok(statement)
+        Ok(Ready::Here(statement))
+    }
+
+    /// Returns a statement with the types of its arguments, which the server tells once.
+    async fn learnt(&self, pooled: &Pooled, text: &str) -> Result<Arc<Typed>, Fault> {
+        if let Some(known) = pooled.known.get(text) {
+            return Ok(known);
+        }
+        self.look_at(text)?;
+        let text_sent = with_dollars(text);
+        let told = self.client.simple_query(&pooling::question(&text_sent)).await?;
+        let typed = Arc::new(Typed { arguments: pooling::types(&told)?, text: text_sent });
+        pooled.known.put(text, Arc::clone(&typed));
+        Ok(typed)
     }
 
     /// Runs a prepared statement and returns all its rows.
     pub(super) async fn all(
         &self,
-        statement: &Statement,
+        statement: &Ready,
         arguments: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<SqlRow>, Fault> {
-        Ok(self.client.query(statement, arguments).await?)
+        match statement {
+            Ready::Here(statement) => Ok(self.client.query(statement, arguments).await?),
+            Ready::Anywhere(typed) => {
+                let arguments = arguments.iter().copied().zip(typed.arguments.iter().cloned());
+                let arguments: Vec<_> = arguments.collect();
+                Ok(self.client.query_typed(&typed.text, &arguments).await?)
+            }
+        }
     }
 
     /// Runs a prepared statement that returns no rows.
     pub(super) async fn execute(
         &self,
-        statement: &Statement,
+        statement: &Ready,
         arguments: &[&(dyn ToSql + Sync)],
     ) -> Result<(), Fault> {
-        self.client.execute(statement, arguments).await?;
+        match statement {
+            Ready::Here(statement) => {
+                self.client.execute(statement, arguments).await?;
+            }
+            Ready::Anywhere(_) => {
+                self.all(statement, arguments).await?;
+            }
+        }
         Ok(())
     }
 
@@ -293,8 +362,38 @@ impl Connection {
         text: &str,
         arguments: impl ExactSizeIterator<Item = &'a (dyn ToSql + Sync)>,
     ) -> Result<RowStream, Fault> {
-        let statement = self.prepared(text).await?;
-        Ok(self.client.query_raw(&statement, arguments).await?)
+        match self.prepared(text).await? {
+            Ready::Here(statement) => Ok(self.client.query_raw(&statement, arguments).await?),
+            Ready::Anywhere(typed) => {
+                let arguments = arguments.zip(typed.arguments.iter().cloned());
+                Ok(self.client.query_typed_raw(&typed.text, arguments).await?)
+            }
+        }
+    }
+
+    /// Returns the types of a table's columns, in the order given.
+    pub(super) async fn types(&self, table: &Table) -> Result<Vec<Type>, Fault> {
+        let rows = self.query(COLUMNS, &[&table.name]).await?;
+        let mut types = HashMap::new();
+        for row in &rows {
+            let (name, oid): (String, i64) = (row.try_get(0)?, row.try_get(1)?);
+            types.insert(name, u32::try_from(oid).ok().and_then(Type::from_oid));
+        }
+        let of =
+            |name: &String| types.get(name).cloned().flatten().ok_or_else(|| damaged(&table.name));
+        table.columns.iter().map(of).collect()
+    }
+
+    /// Begins to copy rows out of the database.
+    pub(super) async fn copy_out(&self, text: &str) -> Result<CopyOutStream, Fault> {
+        self.look_at(text)?;
+        Ok(self.client.copy_out(text).await?)
+    }
+
+    /// Begins to copy rows into the database.
+    pub(super) async fn copy_in(&self, text: &str) -> Result<CopyInSink<Bytes>, Fault> {
+        self.look_at(text)?;
+        Ok(self.client.copy_in(text).await?)
     }
 
     fn statements(&self) -> std::sync::MutexGuard<'_, HashMap<String, Statement>> {

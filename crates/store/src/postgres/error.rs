@@ -7,6 +7,10 @@ use tokio_postgres::error::SqlState;
 
 use crate::error::StoreError;
 
+/// What is the likely cause where a session has other prepared statements than it should.
+const POOLER: &str = "behind a pooler that gives each transaction another session, such as PgBouncer \
+     with pool_mode=transaction, add pooling=transaction to the URL";
+
 /// Why something failed, by what can be done about it.
 #[derive(Debug, Clone)]
 pub(super) enum Fault {
@@ -60,6 +64,11 @@ impl Fault {
     }
 }
 
+/// Returns the error of a transaction that copies a whole store, which has no deadline of its own.
+pub(super) fn of_copy(fault: Fault) -> StoreError {
+    fault.told(|| StoreError::Failed("the server has ended it after its own time-out".into()))
+}
+
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         Self::Own(error)
@@ -71,8 +80,13 @@ impl From<Error> for Fault {
         let Some(db) = error.as_db_error() else { return without_answer(&error) };
         let code = db.code();
         // A message about a value may quote the value.
+        let is_unprepared =
+            [&SqlState::INVALID_SQL_STATEMENT_NAME, &SqlState::DUPLICATE_PSTATEMENT]
+                .contains(&code);
         let text = if code.code().starts_with("22") {
             format!("a value was refused (SQLSTATE {})", code.code())
+        } else if is_unprepared {
+            format!("{}; {POOLER} (SQLSTATE {})", db.message(), code.code())
         } else {
             format!("{} (SQLSTATE {})", db.message(), code.code())
         };

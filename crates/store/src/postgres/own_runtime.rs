@@ -2,7 +2,7 @@
 //! runtimes, and outlives them.
 
 use std::future::Future;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -34,9 +34,17 @@ impl OwnRuntime {
         &self,
         future: impl Future<Output = Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.begin(future).recv().unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// Begins to run a future; its result is received.
+    pub(super) fn begin<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> Receiver<Result<T, StoreError>> {
         let (reply, answer) = sync_channel(1);
         self.handle().spawn(async move { _ = reply.send(future.await) });
-        answer.recv().unwrap_or(Err(StoreError::Closed))
+        answer
     }
 }
 

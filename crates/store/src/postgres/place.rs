@@ -97,6 +97,19 @@ pub(super) async fn raise(
     Ok((held, raised))
 }
 
+/// Makes a database whose rows were just replaced by an archive's, in the same transaction, continue
+/// above everything that may have been issued. The archive's store had counted up to `own`, and the
+/// database itself up to `before`; the archive was made at `moment`, in microseconds since 1970.
+pub(super) async fn restored(
+    connection: &Connection,
+    own: Counted,
+    before: Counted,
+    moment: i64,
+) -> Result<Raised, Fault> {
+    let raised = own.max(before).raised(now_us().max(moment))?;
+    write(connection, own, raised).await
+}
+
 /// Returns whether the store was in another place when it was last written to.
 fn is_copy(known: &Facts, now: &Facts) -> bool {
     known.contains_key(COPIED)
@@ -132,7 +145,7 @@ async fn known(connection: &Connection) -> Result<Facts, Fault> {
 }
 
 /// Locks the counter until the end of the transaction. Returns how far the store has counted.
-async fn hold(connection: &Connection) -> Result<Counted, Fault> {
+pub(super) async fn hold(connection: &Connection) -> Result<Counted, Fault> {
     let rows = connection.answered(connection.query(HOLD, &[])).await?;
     let row = rows.first().ok_or_else(|| damaged("counter"))?;
     refuse_newer(connection).await?;

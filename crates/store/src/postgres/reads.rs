@@ -195,6 +195,14 @@ impl Reads {
         let mut used = lane.connection(place, connector, outage, runtime).await?;
         let connection = used.begin();
         let left = end.saturating_duration_since(Instant::now()).as_millis().max(1);
+        if connection.is_pooled() {
+            // The session is also that of others; each transaction has the time-out.
+            let found = read(Arc::clone(&connection)).await;
+            if found.is_ok() {
+                used.keep();
+            }
+            return found;
+        }
         let limit = format!("SET statement_timeout = {left}");
         // Both travel in one flight. Some related databases lack the setting.
         let (_, found) =

@@ -223,7 +223,7 @@ impl PostgresSnapshot {
             let asked = async {
                 let left = end.saturating_duration_since(Instant::now()).min(TIME_MAX);
                 let left = left.as_millis().max(1);
-                connection.simple(&format!("SET statement_timeout = {left}")).await?;
+                connection.simple(&format!("SET LOCAL statement_timeout = {left}")).await?;
                 let arguments: Vec<_> =
                     arguments.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
                 connection.query(text, &arguments).await?.iter().map(read).collect()

@@ -14,16 +14,39 @@ use crate::error::StoreError;
 use crate::snapshot::{Snapshot, SnapshotOptions};
 use crate::sqlite::lock::{Lock, hold_still, real_file};
 use crate::sqlite::open::{
-    BUSY, bring_up_to_date, check, make_private, open_existing, open_reader,
+    BUSY, bring_up_to_date, check, make_private, open_existing, open_reader, unread,
 };
 use crate::sqlite::output::belongs_to_database;
 use crate::sqlite::place;
+use crate::sqlite::seal::{self, Flaw};
 use crate::sqlite::shared::Shared;
-use crate::store::{Look, Restoring};
+use crate::store::{BackingUp, Restoring};
 use crate::store::{Restored, StoreUrl};
 
 /// Copies the store to `to` while it is in use; the copy is checked before it gets its name.
-pub(crate) fn backup(from: &Shared, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
+pub(crate) fn backup(
+    from: &Shared,
+    to: &Path,
+    backing_up: &mut dyn BackingUp,
+) -> Result<(), StoreError> {
+    let fill = |part: &Path, _: &mut dyn BackingUp| {
+        let source = from.file.open_reader()?;
+        let text = part
+            .to_str()
+            .ok_or_else(|| StoreError::Unusable(format!("{} is not UTF-8", part.display())))?;
+        make_private(part)?;
+        source.execute("VACUUM INTO ?1", [text])?;
+        Ok(())
+    };
+    archive(to, fill, backing_up)
+}
+
+/// Makes a backup that `fill` fills; it is checked before it gets its name.
+pub(crate) fn archive(
+    to: &Path,
+    fill: impl FnOnce(&Path, &mut dyn BackingUp) -> Result<(), StoreError>,
+    backing_up: &mut dyn BackingUp,
+) -> Result<(), StoreError> {
     if belongs_to_database(to) {
         return Err(StoreError::Unusable(format!(
             "{} belongs to a database; name another file",
@@ -42,30 +65,29 @@ pub(crate) fn backup(from: &Shared, to: &Path, look: &mut Look<'_>) -> Result<()
     }
     let remove_part = || ["", "-journal"].map(|ending| remove(&with_ending(&part, ending)));
     // Half a copy would only keep a full disk full.
-    copy_to(from, &part, to, look).inspect_err(|_| _ = remove_part())?;
+    fill(&part, backing_up)
+        .and_then(|()| complete(&part, to, backing_up))
+        .inspect_err(|_| _ = remove_part())?;
     sync_folder(to);
     Ok(())
 }
 
-/// Copies the store to `part`, marks it as a copy, has it checked and renames it.
-fn copy_to(from: &Shared, part: &Path, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
-    let source = from.file.open_reader()?;
-    let text = part
-        .to_str()
-        .ok_or_else(|| StoreError::Unusable(format!("{} is not UTF-8", part.display())))?;
-    make_private(part)?;
-    source.execute("VACUUM INTO ?1", [text])?;
+/// Marks `part` as a copy, seals it, has it checked and renames it.
+fn complete(part: &Path, to: &Path, backing_up: &mut dyn BackingUp) -> Result<(), StoreError> {
+    let cannot = |error: io::Error| match error.kind() {
+        io::ErrorKind::StorageFull => StoreError::DiskFull,
+        _ => StoreError::Unusable(format!("cannot finish {}: {error}", to.display())),
+    };
     let copy = alone(part)?;
     place::mark(&copy)?;
-    drop(copy);
-    let problems = look(&StoreUrl::Sqlite(part.to_owned()))?;
+    place::promise_seal(&copy)?;
+    copy.close().map_err(|(_, error)| error)?;
+    seal::seal(part).map_err(cannot)?;
+    let problems = backing_up.look(&StoreUrl::Sqlite(part.to_owned()))?;
     if let Some(first) = problems.first() {
         return Err(StoreError::Failed(format!("the copy is damaged: {first}")));
     }
-    File::open(part)
-        .and_then(|file| file.sync_all())
-        .and_then(|()| std::fs::rename(part, to))
-        .map_err(|error| StoreError::Unusable(format!("cannot finish {}: {error}", to.display())))
+    std::fs::rename(part, to).map_err(cannot)
 }
 
 /// Opens a file exclusively, so that all of its contents are in the one file.
@@ -77,19 +99,31 @@ fn alone(file: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Puts a backup in the place of the store `to`, which no process may have open.
-///
-/// The lock is held throughout, and at every moment the store's name leads to one of the two.
-pub(crate) fn restore(
-    from: &Path,
-    to: &Path,
-    restoring: &mut dyn Restoring,
-) -> Result<Restored, StoreError> {
+/// A backup that no process changes while this is held.
+pub(crate) struct HeldBackup {
+    /// Its file, with links resolved.
+    pub(crate) file: PathBuf,
+    _still: File,
+}
+
+impl HeldBackup {
+    /// Copies it to a new file, without its seal, which a store that is written to has not.
+    pub(crate) fn copy(&self, to: &Path) -> io::Result<()> {
+        copy(&self.file, to)?;
+        match seal::bytes_before(to)? {
+            Some(bytes) => OpenOptions::new().write(true).open(to)?.set_len(bytes),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Holds a backup, and refuses one that is in use, damaged, or no backup.
+pub(crate) fn hold_backup(from: &Path) -> Result<HeldBackup, StoreError> {
     let real = real_file(from).map_err(|error| {
         StoreError::Unusable(format!("cannot open {}: {error}", from.display()))
     })?;
     let from = real.as_path();
-    let _still = hold_still(from).map_err(|error| match error {
+    let still = hold_still(from).map_err(|error| match error {
         StoreError::InUse(from) => StoreError::Unusable(format!(
             "another process has {from} open; make a copy of it with homeroom backup and restore \
              that"
@@ -103,9 +137,27 @@ pub(crate) fn restore(
             from.display()
         )));
     }
+    match seal::refuse_cut(from) {
+        Ok(()) | Err(Flaw::Late) => {}
+        Err(Flaw::Damaged(why)) => return Err(damaged(from, &why)),
+        Err(Flaw::Unread(error)) => return Err(unread(from, &error)),
+    }
     if let Some(first) = check(from, STRUCTURE_TIME_MAX)?.problems.first() {
         return Err(damaged(from, first));
     }
+    Ok(HeldBackup { file: real, _still: still })
+}
+
+/// Puts a backup in the place of the store `to`, which no process may have open.
+///
+/// The lock is held throughout, and at every moment the store's name leads to one of the two.
+pub(crate) fn restore(
+    from: &Path,
+    to: &Path,
+    restoring: &mut dyn Restoring,
+) -> Result<Restored, StoreError> {
+    let backup = hold_backup(from)?;
+    let from = backup.file.as_path();
     let lock = Lock::of_place(to)?;
     let to = lock.path();
     let cannot = |what: &'static str| {
@@ -127,7 +179,7 @@ pub(crate) fn restore(
         )));
     }
     let remove_fresh = |_: &StoreError| parts.iter().for_each(|name| _ = remove(name));
-    copy(from, &fresh).map_err(cannot("make room beside")).inspect_err(remove_fresh)?;
+    backup.copy(&fresh).map_err(cannot("make room beside")).inspect_err(remove_fresh)?;
     let Prepared { backup_version, replaced_version, goes_on_after, word } =
         prepare(from, &fresh, &lock, restoring).inspect_err(remove_fresh)?;
     let kept = take_place(&fresh, &lock).inspect_err(remove_fresh)?;
@@ -191,6 +243,7 @@ fn prepare(
     let to = lock.path();
     let connection = alone(fresh)?;
     bring_up_to_date(&connection, fresh)?;
+    place::forget_seal(&connection)?;
     let url = StoreUrl::Sqlite(fresh.to_owned());
     if let Some(first) = restoring.look(&url)?.first() {
         return Err(damaged(from, first));
@@ -255,7 +308,8 @@ pub(crate) fn raise(file: &Path) -> Result<(i64, i64), StoreError> {
 /// Longest check of a backup's structure before it is copied.
 const STRUCTURE_TIME_MAX: Duration = Duration::from_hours(1);
 
-fn damaged(from: &Path, first: &str) -> StoreError {
+/// Returns the error for a backup that must not be restored.
+pub(crate) fn damaged(from: &Path, first: &str) -> StoreError {
     StoreError::Unusable(format!("{} is damaged: {first}", from.display()))
 }
 

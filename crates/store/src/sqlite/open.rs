@@ -14,6 +14,7 @@ use crate::migration::{HAS_DOCUMENTS, MIGRATIONS, is_too_old, newest, too_old};
 use crate::sqlite::direct::{complete_if_left, refuse_incomplete};
 use crate::sqlite::lock::{Lock, real_file};
 use crate::sqlite::place;
+use crate::sqlite::seal::{self, Flaw};
 use crate::store::Health;
 
 /// Marks a file as Homeroom's in its header (`PRAGMA application_id`): "HMRM".
@@ -126,6 +127,15 @@ pub(super) fn bring_up_to_date(connection: &Connection, path: &Path) -> Result<(
     migrate(connection, version)
 }
 
+/// Makes the newest tables in an empty file.
+pub(super) fn make_tables(connection: &Connection) -> Result<(), StoreError> {
+    for migration in MIGRATIONS {
+        connection.execute_batch(migration.sqlite)?;
+    }
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    Ok(connection.pragma_update(None, "user_version", newest())?)
+}
+
 fn migrate(connection: &Connection, from: i64) -> Result<(), StoreError> {
     for migration in MIGRATIONS.iter().filter(|migration| migration.version > from) {
         tracing::info!(version = migration.version, name = migration.name, "migrates the store");
@@ -189,6 +199,20 @@ pub(crate) fn check(path: &Path, time_max: Duration) -> Result<Health, StoreErro
         }
         Err(error) => Err(Some(error)),
     };
+    // What cannot be read is told below.
+    if place::is_sealed(&connection).unwrap_or(false) {
+        match seal::compare(path, &|| Instant::now() >= end) {
+            Ok(_) => {}
+            Err(Flaw::Damaged(why)) => {
+                health.problems.push(why);
+                return Ok(health);
+            }
+            Err(Flaw::Late) => {
+                health.left_out.push("whether the file's bytes are those that were written".into());
+            }
+            Err(Flaw::Unread(error)) => return Err(unread(path, &error)),
+        }
+    }
     match done(connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))) {
         Ok(Some(integrity)) if integrity != "ok" => {
             health.problems.push(integrity);
@@ -214,6 +238,11 @@ pub(crate) fn check(path: &Path, time_max: Duration) -> Result<Health, StoreErro
         }
     }
     Ok(health)
+}
+
+/// Returns the error for a file that cannot be read.
+pub(super) fn unread(path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Unusable(format!("cannot read {}: {error}", path.display()))
 }
 
 /// Virtual-machine steps between two checks of the clock.

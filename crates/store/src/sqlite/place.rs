@@ -19,6 +19,8 @@ const WORD: &str = "word";
 /// Name of the row with the time at which `FILE.lock` was changed last, by us; see
 /// [`Lock::changed_at`].
 const LOCK_CHANGED: &str = "lock_changed";
+/// Name of the row that says that the file has a seal behind its pages, until somebody writes to it.
+const SEALED: &str = "sealed";
 /// Name of the row with the path by which the file was opened last.
 const PATH: &str = "path";
 
@@ -173,7 +175,26 @@ fn write(connection: &Connection, before: i64, raised: Raised) -> Result<(), Sto
          ON CONFLICT (kind) DO UPDATE SET id = excluded.id",
         params![ALL_KINDS, raised.managed],
     )?;
-    connection.execute("DELETE FROM place WHERE name = ?1", [COPIED])?;
+    connection.execute("DELETE FROM place WHERE name IN (?1, ?2)", [COPIED, SEALED])?;
+    Ok(())
+}
+
+/// Says in a file that a seal will follow it.
+pub(super) fn promise_seal(connection: &Connection) -> Result<(), StoreError> {
+    put(connection, SEALED, "1")
+}
+
+/// Returns whether a file must have a seal: a backup that nobody has written to since. A backup of an
+/// older Homeroom has none.
+pub(super) fn is_sealed(connection: &Connection) -> Result<bool, StoreError> {
+    let text = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'place'";
+    let has_place = connection.query_row(text, [], |row| row.get::<_, i64>(0))? > 0;
+    Ok(has_place && value(connection, SEALED)?.is_some())
+}
+
+/// Says in a file that no seal follows it any more.
+pub(super) fn forget_seal(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute("DELETE FROM place WHERE name = ?1", [SEALED])?;
     Ok(())
 }
 
@@ -203,7 +224,8 @@ fn file(path: &Path) -> Result<String, StoreError> {
     Ok(format!("{}:{}", about.dev(), about.ino()))
 }
 
-fn value(connection: &Connection, name: &str) -> Result<Option<String>, StoreError> {
+/// Returns what a file says of itself.
+pub(super) fn value(connection: &Connection, name: &str) -> Result<Option<String>, StoreError> {
     let text = "SELECT value FROM place WHERE name = ?1";
     Ok(connection.query_row(text, [name], |row| row.get(0)).optional()?)
 }

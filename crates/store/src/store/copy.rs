@@ -6,9 +6,10 @@ use std::time::Duration;
 use crate::error::StoreError;
 use crate::snapshot::Snapshot;
 use crate::sql::Sql;
+use crate::store::across;
 use crate::store::handle::{Engine, Store};
 use crate::store::options::{Health, Restored};
-use crate::store::restoring::{Look, Restoring};
+use crate::store::restoring::{BackingUp, Restoring};
 use crate::store::url::StoreUrl;
 use crate::{postgres, sqlite};
 
@@ -19,34 +20,41 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] when the file exists or the store is not a file; otherwise the
-    /// store's own.
+    /// [`StoreError::Unusable`] when the file exists or cannot be written; otherwise the store's
+    /// own.
     pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
-        self.backup_after(to, &mut |copy| Self::check(copy).map(|health| health.problems))
+        struct Plainly;
+        impl BackingUp for Plainly {
+            fn look(&mut self, copy: &StoreUrl) -> Result<Vec<String>, StoreError> {
+                Store::check(copy).map(|health| health.problems)
+            }
+        }
+        self.backup_with(to, &mut Plainly)
     }
 
     /// Does the same as [`Store::backup`], and lets the caller check the copy before it gets its
-    /// name. Problems that `look` returns count as an error.
+    /// name. Problems that it returns count as an error.
     ///
     /// # Errors
     ///
-    /// The same as [`Store::backup`], and those of `look`.
-    pub fn backup_after(&self, to: &Path, look: &mut Look<'_>) -> Result<(), StoreError> {
-        match &*self.engine {
-            Engine::Sqlite(sqlite) => sqlite::backup(&sqlite.shared, to, look),
-            Engine::Postgres(_) => Err(no_file("back up", "pg_dump or pg_basebackup")),
+    /// The same as [`Store::backup`], and those of `backing_up`.
+    pub fn backup_with(&self, to: &Path, backing_up: &mut dyn BackingUp) -> Result<(), StoreError> {
+        match (&*self.engine, self.url()) {
+            (Engine::Sqlite(sqlite), _) => sqlite::backup(&sqlite.shared, to, backing_up),
+            (Engine::Postgres(_), StoreUrl::Postgres(url)) => across::backup(url, to, backing_up),
+            (Engine::Postgres(_), StoreUrl::Sqlite(_)) => Err(StoreError::Closed),
         }
     }
 
-    /// Puts a backup in the place of the store at `to`, which no process may have open. Returns the
-    /// name under which the replaced store is kept, if there was one. Whatever happens meanwhile,
-    /// the store at `to` is either the old one or the backup. The restored store continues above
-    /// everything that the replaced one may have issued.
+    /// Puts a backup in the place of the store at `to`, which no process may have open; a database
+    /// must be empty or unused. Returns the name under which a replaced file is kept, if there was
+    /// one. Whatever happens meanwhile, the store at `to` is either the old one or the backup. The
+    /// restored store continues above everything that the replaced one may have issued.
     ///
     /// # Errors
     ///
     /// [`StoreError::InUse`] when a process has the store open; [`StoreError::Unusable`] when
-    /// `from` is not a good backup, the files cannot be written, or `to` is not a file.
+    /// `from` is not a good backup, the files cannot be written, or a database is in use.
     pub fn restore(from: &Path, to: &StoreUrl) -> Result<Option<PathBuf>, StoreError> {
         struct Plainly;
         impl Restoring for Plainly {
@@ -77,7 +85,7 @@ impl Store {
     ) -> Result<Restored, StoreError> {
         match to {
             StoreUrl::Sqlite(to) => sqlite::restore(from, to, restoring),
-            StoreUrl::Postgres(_) => Err(no_file("restore", "pg_restore or the base backup")),
+            StoreUrl::Postgres(to) => across::restore(from, to, restoring),
         }
     }
 
@@ -134,9 +142,3 @@ impl Store {
 
 /// Default time limit of a check for damage.
 const CHECK_TIME_MAX: Duration = Duration::from_hours(1);
-
-fn no_file(what: &str, tool: &str) -> StoreError {
-    StoreError::Unusable(format!(
-        "Homeroom does not {what} a PostgreSQL database itself; use {tool}"
-    ))
-}

@@ -12,8 +12,8 @@ use percent_encoding::percent_decode_str;
 const HIDDEN: &str = "***";
 /// Parameters of a database address whose values are shown.
 ///
-/// Source: PostgreSQL, libpq, Parameter Key Words.
-const SHOWN: [&str; 20] = [
+/// Source: PostgreSQL, libpq, Parameter Key Words; `pooling` is ours.
+const SHOWN: [&str; 21] = [
     "application_name",
     "channel_binding",
     "connect_timeout",
@@ -26,6 +26,7 @@ const SHOWN: [&str; 20] = [
     "keepalives_interval",
     "keepalives_retries",
     "load_balance_hosts",
+    "pooling",
     "port",
     "sslcert",
     "sslkey",

@@ -57,14 +57,16 @@ impl PostgresUrl {
     }
 }
 
-/// Returns an address without its parameters about TLS, most of which the driver does not know.
+/// Returns an address without its parameters about TLS and poolers, most of which the driver does not
+/// know.
 fn without_tls(url: &str) -> String {
     // The driver takes everything before the first `@` for a user and a password.
     let begin = url.find('@').unwrap_or(0);
     let Some(mark) = url[begin..].find('?').map(|at| begin + at) else { return url.to_owned() };
     let is_about_tls = |parameter: &str| {
         let name = parameter.split_once('=').map_or(parameter, |(name, _)| name);
-        percent_decode_str(name).decode_utf8_lossy().starts_with("ssl")
+        let name = percent_decode_str(name).decode_utf8_lossy();
+        name.starts_with("ssl") || name == "pooling"
     };
     let rest: Vec<&str> =
         url[mark + 1..].split('&').filter(|p| !p.is_empty() && !is_about_tls(p)).collect();

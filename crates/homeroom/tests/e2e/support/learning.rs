@@ -45,6 +45,24 @@ impl Learning {
 
     /// Uploads a package and returns how its job has ended.
     pub fn import(&mut self, course: &str, package: &[u8]) -> Value {
+        let answer = self.upload(course, package);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let job = answer.json()["result"].as_str().unwrap().to_owned();
+        self.ended(&job)
+    }
+
+    /// Waits until an import has ended.
+    pub fn ended(&mut self, job: &str) -> Value {
+        let mut ended = Value::Null;
+        eventually("the import ends", || {
+            ended = self.get(&format!("/courses/importJobs/{job}"));
+            ended["status"] != "RUNNING"
+        });
+        ended
+    }
+
+    /// Uploads a package.
+    pub fn upload(&mut self, course: &str, package: &[u8]) -> Answer {
         let mut body = b"--b0\r\nContent-Disposition: form-data; name=\"file\"; \
             filename=\"p.zip\"\r\nContent-Type: application/zip\r\n\r\n"
             .to_vec();
@@ -56,15 +74,7 @@ impl Learning {
         ];
         let path =
             format!("{API}/courses/importJobs/upload?courseId={course}&mayCreateNewVersion=true");
-        let answer = self.client.send("POST", &path, &headers, Some(&body)).unwrap();
-        assert_eq!(answer.status, 200, "{answer:?}");
-        let job = answer.json()["result"].as_str().unwrap().to_owned();
-        let mut ended = Value::Null;
-        eventually("the import ends", || {
-            ended = self.get(&format!("/courses/importJobs/{job}"));
-            ended["status"] != "RUNNING"
-        });
-        ended
+        self.client.send("POST", &path, &headers, Some(&body)).unwrap()
     }
 
     /// Registers the learner `l-1` for a course.

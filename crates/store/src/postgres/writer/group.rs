@@ -10,7 +10,7 @@ use tokio_postgres::Row as SqlRow;
 
 use crate::error::StoreError;
 use crate::plan::{Ask, Write};
-use crate::postgres::connection::{Connection, in_order};
+use crate::postgres::connection::{Connection, Ready, in_order};
 use crate::postgres::error::Fault;
 use crate::postgres::error::damaged;
 use crate::postgres::reach::{ALL_VERSIONS, Memory, Versions};
@@ -273,7 +273,7 @@ pub(super) async fn run(
 }
 
 /// Prepared statements by their texts.
-pub(super) type AllPrepared<'t> = HashMap<&'t str, tokio_postgres::Statement>;
+pub(super) type AllPrepared<'t> = HashMap<&'t str, Ready>;
 
 /// Prepares the statements of a flight, so that nothing in it waits for that.
 pub(super) async fn prepare_all<'t>(
