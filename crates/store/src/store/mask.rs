@@ -151,11 +151,9 @@ fn is_user(text: &str) -> bool {
 fn value_of_secret(line: &str) -> Option<usize> {
     line.match_indices('=').map(|(at, _)| at).find_map(|at| {
         let divides = |c: char| c.is_whitespace() || "?&;,\"'`(){}<>=".contains(c);
-        let at_name = line[..at].trim_end();
-        let begin = at_name.char_indices().rfind(|(_, c)| divides(*c));
-        let begin = begin.map_or(0, |(at, c)| at + c.len_utf8());
+        let name = line[..at].trim_end().rsplit(divides).next().unwrap_or_default();
         let is_hidden = line[at + 1..].starts_with(HIDDEN);
-        (!is_hidden && is_secret(&decoded(&decoded(&at_name[begin..])))).then_some(at + 1)
+        (!is_hidden && is_secret(&decoded(&decoded(name)))).then_some(at + 1)
     })
 }
 
@@ -229,9 +227,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_blank_before_a_name_divides_it() {
-        assert_eq!(masked_text("x\u{2007}password=abc"), format!("x\u{2007}password={HIDDEN}"));
-        assert_eq!(masked_text("\u{2007}x=abc"), "\u{2007}x=abc");
+    fn a_name_may_follow_any_white_space() {
+        for space in [" ", "\t", "\u{a0}", "\u{3000}"] {
+            assert_eq!(
+                masked_text(&format!("a{space}password=p")),
+                format!("a{space}password=***")
+            );
+        }
     }
 
     proptest! {
