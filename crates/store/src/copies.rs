@@ -140,7 +140,9 @@ mod tests {
     }
 
     proptest! {
-        /// Holds however often a store is put back, and to whichever earlier state.
+        /// Holds however often a store is put back, and to whichever earlier state, as long as it
+        /// changes less often than it is taken to at most: a store that has kept up with that bound
+        /// for as long as it exists looks like one whose clock stands still.
         #[test]
         fn no_copy_can_reuse_a_version_of_an_earlier_copy(
             steps in proptest::collection::vec((1_i64..30_000_000, 0_i64..100, any::<bool>()), 1..20)
