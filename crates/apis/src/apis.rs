@@ -1,7 +1,7 @@
 //! All published APIs: what the store says of them, and what is served.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use arc_swap::ArcSwap;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::check::{Finding, check};
-use crate::definition::{Api, Published};
+use crate::definition::{self, Api, Published};
 use crate::diff::{Difference, differences};
 use crate::limit::PlanLimit;
 use crate::live_api::{LiveApi, Local, Shared};
@@ -24,6 +24,9 @@ use crate::upstream::Clients;
 
 /// Most bytes of a definition with its documents.
 const DEFINITION_BYTES_MAX: usize = 64 << 20;
+
+/// How often a change is tried when others change the same.
+const TRIES_MAX: usize = 3;
 
 /// A request of a command.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -53,6 +56,22 @@ pub enum ApisError {
     /// The definition is too large.
     #[error("the definition has more than {DEFINITION_BYTES_MAX} bytes with its documents")]
     TooLarge,
+    /// Nothing of this name is published.
+    #[error("there is no {what} {name}")]
+    Unknown {
+        /// `API` or `plan`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// APIs name the plan that is to be removed.
+    #[error("the plan {plan} is that of: {}", .apis.join(", "))]
+    InUse {
+        /// The plan.
+        plan: String,
+        /// The names of the APIs.
+        apis: Vec<String>,
+    },
     /// A subscription makes no sense.
     #[error("{0}")]
     Subscription(String),
@@ -142,9 +161,9 @@ impl Apis {
         let done = match request {
             ApisRequest::Apply(new) => serde_json::to_value(self.apply(*new).await?),
             ApisRequest::Diff(new) => {
-                serde_json::to_value(differences(&self.stored().await?.published, &new))
+                serde_json::to_value(differences(&self.published().await?, &new))
             }
-            ApisRequest::Export {} => serde_json::to_value(self.stored().await?.published),
+            ApisRequest::Export {} => serde_json::to_value(self.published().await?),
             ApisRequest::Subscribe { key, subscription } => {
                 self.subscribe(&key, &subscription).await?;
                 serde_json::to_value(subscription)
@@ -160,27 +179,68 @@ impl Apis {
     ///
     /// Everything that is wrong with it.
     pub async fn apply(&self, new: Published) -> Result<Vec<Difference>, ApisError> {
-        let mut new = new;
-        let named = new.definition.apis.iter().filter_map(|api| api.openapi.clone());
-        let named: Vec<String> = named.collect();
+        self.change(|_| Ok(new.clone())).await
+    }
+
+    /// Publishes plans and APIs beside those that are published; of one name, what is published stays.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the whole.
+    pub async fn add(&self, more: &Published) -> Result<Vec<Difference>, ApisError> {
+        self.change(|old| {
+            let mut all = old.clone();
+            let (plans, apis) = (&mut all.definition.plans, &mut all.definition.apis);
+            let is_new = |plan: &&definition::Plan| plans.iter().all(|own| own.name != plan.name);
+            let new: Vec<_> = more.definition.plans.iter().filter(is_new).cloned().collect();
+            plans.extend(new);
+            let is_new = |api: &&Api| apis.iter().all(|own| own.name != api.name);
+            let new: Vec<_> = more.definition.apis.iter().filter(is_new).cloned().collect();
+            apis.extend(new);
+            for (name, text) in &more.documents {
+                all.documents.entry(name.clone()).or_insert_with(|| text.clone());
+            }
+            Ok(all)
+        })
+        .await
+    }
+
+    /// Publishes what `change` makes of what is published. Returns what has changed.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `change`, and everything that is wrong with what it makes.
+    pub(crate) async fn change(
+        &self,
+        change: impl Fn(&Published) -> Result<Published, ApisError>,
+    ) -> Result<Vec<Difference>, ApisError> {
+        for _ in 1..TRIES_MAX {
+            match self.try_change(&change).await {
+                Err(ApisError::Meanwhile) => {}
+                ended => return ended,
+            }
+        }
+        self.try_change(&change).await
+    }
+
+    async fn try_change(
+        &self,
+        change: impl Fn(&Published) -> Result<Published, ApisError>,
+    ) -> Result<Vec<Difference>, ApisError> {
+        let stored = self.stored().await?;
+        let mut new = change(&stored.published)?;
+        let named: HashSet<String> =
+            new.definition.apis.iter().filter_map(|api| api.openapi.clone()).collect();
         new.documents.retain(|name, _| named.contains(name));
         let findings = check(&new);
         if !findings.is_empty() {
             return Err(ApisError::Invalid(findings));
         }
-        let stored = self.stored().await?;
         let changed = differences(&stored.published, &new);
         if changed.is_empty() {
             return Ok(changed);
         }
-        // A secret that is not there is told now and not when the first call comes.
-        let missing = new.definition.apis.iter().enumerate().filter_map(|(number, api)| {
-            let error = crate::headers::Changes::new(&api.request_headers, &crate::secret::secret)
-                .and(crate::headers::Changes::new(&api.response_headers, &crate::secret::secret));
-            let path = format!("apis[{number}]");
-            error.err().map(|message| Finding { file: String::new(), line: 0, path, message })
-        });
-        let missing: Vec<Finding> = missing.collect();
+        let missing = missing_secrets(&new);
         if !missing.is_empty() {
             return Err(ApisError::Invalid(missing));
         }
@@ -194,6 +254,15 @@ impl Apis {
             .await?;
         self.refresh().await?;
         Ok(changed)
+    }
+
+    /// Returns what is published.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub async fn published(&self) -> Result<Published, ApisError> {
+        Ok(self.stored().await?.published)
     }
 
     /// Says what a key may call.
@@ -366,6 +435,17 @@ impl Apis {
         let prepared = LiveApi::new(api, operations, &self.shared, local)?;
         live.publish(Arc::new(prepared).routes()).map_err(|error| error.to_string())
     }
+}
+
+/// Returns the secrets that are not there, which are told now and not when the first call comes.
+fn missing_secrets(published: &Published) -> Vec<Finding> {
+    let missing = published.definition.apis.iter().enumerate().filter_map(|(number, api)| {
+        let error = crate::headers::Changes::new(&api.request_headers, &crate::secret::secret)
+            .and(crate::headers::Changes::new(&api.response_headers, &crate::secret::secret));
+        let path = format!("apis[{number}]");
+        error.err().map(|message| Finding { file: String::new(), line: 0, path, message })
+    });
+    missing.collect()
 }
 
 /// Returns what answers requests to parts of this server.

@@ -180,7 +180,13 @@ fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
     }
     if let Some(name) = &api.openapi {
         match published.documents.get(name) {
-            None => findings.add("openapi", format!("the file {name} cannot be read")),
+            None => {
+                let message = format!(
+                    "there is no document {name} that can be read: it is a file \
+                    beside this one, or a member of `documents` in a request"
+                );
+                findings.add("openapi", message);
+            }
             Some(text) => {
                 if let Err(reason) = Operations::read(text, &[]) {
                     findings.add("openapi", format!("{name}: {reason}"));

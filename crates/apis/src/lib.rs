@@ -24,10 +24,13 @@ mod diff;
 mod headers;
 mod limit;
 mod live_api;
+mod management;
 mod operations;
+mod places;
 mod quota;
 mod read;
 mod secret;
+mod sent;
 mod sql;
 mod subscription;
 mod transform;
@@ -41,6 +44,7 @@ pub use definition::{
     Api, ApiLimits, Balance, Definition, Headers, Health, Plan, Published, Security, Transforms,
 };
 pub use diff::{Difference, differences};
+pub use management::{OPENAPI, openapi_document, routes};
 pub use quota::{Per, Quota};
 pub use read::{read, write};
 pub use subscription::Subscription;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::check::{Finding, check};
 use crate::definition::{Definition, Published};
+use crate::places::{Form, Places};
+use crate::sent;
 
 /// Most bytes of a file.
 const FILE_BYTES_MAX: u64 = 8 << 20;
@@ -16,42 +18,61 @@ const FILE_BYTES_MAX: u64 = 8 << 20;
 /// All that is wrong, with file and line.
 pub fn read(path: &Path) -> Result<Published, Vec<Finding>> {
     let mut all = Published::default();
-    let (mut found, mut places) = (vec![], vec![]);
+    let (mut found, mut sources) = (vec![], vec![]);
     for file in files(path).map_err(|finding| vec![finding])? {
         match read_file(&file, &mut all.documents) {
             Ok((text, definition)) => {
-                let shown = file.display().to_string();
-                for (kind, count) in
-                    [("plans", definition.plans.len()), ("apis", definition.apis.len())]
-                {
-                    let lines = lines_of(&text, kind);
-                    places.extend((0..count).map(|number| {
-                        (kind, shown.clone(), lines.get(number).copied().unwrap_or(0))
-                    }));
-                }
+                let (plans, apis) = (definition.plans.len(), definition.apis.len());
+                sources.push(Source { file: file.display().to_string(), text, plans, apis });
                 all.definition.plans.extend(definition.plans);
                 all.definition.apis.extend(definition.apis);
             }
             Err(finding) => found.push(finding),
         }
     }
-    if !found.is_empty() {
-        return Err(found);
+    if found.is_empty() {
+        found = check(&all);
+        add_places(&mut found, &sources);
     }
-    let with_place = |mut finding: Finding| {
-        let place = ["plans", "apis"].iter().find_map(|kind| {
-            let number = finding.path.strip_prefix(kind)?.strip_prefix('[')?;
-            let number: usize = number.split(']').next()?.parse().ok()?;
-            places.iter().filter(|(of, ..)| of == kind).nth(number)
-        });
-        if let Some((_, file, line)) = place {
-            finding.file.clone_from(file);
-            finding.line = *line;
-        }
-        finding
-    };
-    let found: Vec<Finding> = check(&all).into_iter().map(with_place).collect();
     if found.is_empty() { Ok(all) } else { Err(found) }
+}
+
+/// A file that was read.
+struct Source {
+    file: String,
+    text: String,
+    plans: usize,
+    apis: usize,
+}
+
+/// Adds file and line to findings, whose numbers count over all files.
+fn add_places(found: &mut [Finding], sources: &[Source]) {
+    if found.is_empty() {
+        return;
+    }
+    let (mut plans, mut apis) = (0, 0);
+    for source in sources {
+        let places = Places::of(&source.text, Form::Toml);
+        for finding in &mut *found {
+            for (kind, before, count) in
+                [("plans", plans, source.plans), ("apis", apis, source.apis)]
+            {
+                let Some((number, rest)) = numbered(&finding.path, kind) else { continue };
+                if (before..before + count).contains(&number) {
+                    finding.file.clone_from(&source.file);
+                    finding.line = places.line(&format!("{kind}[{}]{rest}", number - before));
+                }
+            }
+        }
+        plans += source.plans;
+        apis += source.apis;
+    }
+}
+
+/// Returns number and rest of a path such as `apis[3].name`.
+fn numbered<'a>(path: &'a str, kind: &str) -> Option<(usize, &'a str)> {
+    let (number, rest) = path.strip_prefix(kind)?.strip_prefix('[')?.split_once(']')?;
+    Some((number.parse().ok()?, rest))
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, Finding> {
@@ -95,11 +116,8 @@ fn read_file(
     documents: &mut BTreeMap<String, String>,
 ) -> Result<(String, Definition), Finding> {
     let text = read_text(file)?;
-    let mut definition: Definition = toml::from_str(&text).map_err(|error| {
-        let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
-        let message = error.message().to_owned();
-        Finding { file: file.display().to_string(), line, path: String::new(), message }
-    })?;
+    let mut definition = sent::of_file(&text)
+        .map_err(|finding| Finding { file: file.display().to_string(), ..finding })?;
     let folder = file.parent().unwrap_or(Path::new(""));
     for api in &mut definition.apis {
         let Some(name) = &mut api.openapi else { continue };
@@ -107,24 +125,26 @@ fn read_file(
         let short = Path::new(&*name)
             .file_name()
             .map_or_else(|| name.clone(), |short| short.to_string_lossy().into_owned());
-        // Two folders may have documents of one name.
-        let mut unique = short.clone();
-        let mut number = 2;
-        while documents.get(&unique).is_some_and(|other| *other != text) {
-            unique = format!("{number}-{short}");
-            number += 1;
-        }
-        documents.insert(unique.clone(), text);
-        *name = unique;
+        *name = keep_document(documents, &short, text);
     }
     Ok((text, definition))
 }
 
-/// Returns the lines on which tables of an array such as `[[apis]]` begin.
-fn lines_of(text: &str, kind: &str) -> Vec<usize> {
-    let header = format!("[[{kind}]]");
-    let begins = |line: &str| line.split('#').next().unwrap_or_default().trim() == header;
-    text.lines().enumerate().filter(|(_, line)| begins(line)).map(|(at, _)| at + 1).collect()
+/// Adds a document and returns its name, which differs from `short` where another has that already:
+/// two folders may have documents of one name.
+pub(crate) fn keep_document(
+    documents: &mut BTreeMap<String, String>,
+    short: &str,
+    text: String,
+) -> String {
+    let mut unique = short.to_owned();
+    let mut number = 2;
+    while documents.get(&unique).is_some_and(|other| *other != text) {
+        unique = format!("{number}-{short}");
+        number += 1;
+    }
+    documents.insert(unique.clone(), text);
+    unique
 }
 
 /// Writes a definition as TOML.

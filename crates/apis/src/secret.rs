@@ -23,6 +23,17 @@ pub(crate) fn secret(value: &str) -> Result<String, String> {
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
+/// Returns whether only someone on the server itself may name a place: a file, or a variable that
+/// configures this server or its database.
+///
+/// Who publishes over HTTP could otherwise have any file of the machine sent to an upstream.
+pub(crate) fn is_reserved(value: &str) -> bool {
+    value.starts_with("file:")
+        || value
+            .strip_prefix("env:")
+            .is_some_and(|name| name.starts_with("HOMEROOM_") || name.starts_with("PG"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,5 +43,15 @@ mod tests {
         assert_eq!(secret("plain"), Ok("plain".into()));
         assert!(secret("env:HOMEROOM_NO_SUCH_VARIABLE").unwrap_err().contains("is not set"));
         assert!(secret("file:/no/such/file").unwrap_err().contains("cannot be read"));
+    }
+
+    #[test]
+    fn files_and_the_servers_own_variables_are_reserved() {
+        for value in ["file:/etc/passwd", "env:HOMEROOM_STORE__URL", "env:PGPASSWORD"] {
+            assert!(is_reserved(value), "{value}");
+        }
+        for value in ["env:BACK_END_KEY", "plain", ""] {
+            assert!(!is_reserved(value), "{value}");
+        }
     }
 }

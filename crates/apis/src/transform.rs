@@ -5,7 +5,7 @@
 
 mod edit;
 mod pointer;
-mod scan;
+pub(crate) mod scan;
 
 use std::borrow::Cow;
 

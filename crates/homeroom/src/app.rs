@@ -207,8 +207,11 @@ impl App {
             };
             metadata::browser_page(&page_model, request.base_url, shown)
         });
-        let others =
-            [(Part::Admin, homeroom_admin::OPENAPI), (Part::Bulk, homeroom_bulk_api::OPENAPI)];
+        let others = [
+            (Part::Admin, homeroom_admin::OPENAPI),
+            (Part::Admin, homeroom_apis::OPENAPI),
+            (Part::Bulk, homeroom_bulk_api::OPENAPI),
+        ];
         let server = &config.server;
         let others = others.into_iter().filter(|(part, _)| server.serves(*part));
         let others: Vec<_> = others.map(|(_, listed)| listed).collect();
@@ -223,6 +226,7 @@ impl App {
         routes.extend(probes::routes(&self.ready));
         if server.serves(Part::Admin) {
             routes.extend(homeroom_admin::routes(&self.access));
+            routes.extend(homeroom_apis::routes(&self.apis, &self.access));
         }
         if server.serves(Part::Bulk) {
             routes.extend(homeroom_bulk_api::routes(&self.bulk));

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use homeroom_access::{Access, AccessConfig, Author, Explain, Manage, ManageError};
+use homeroom_apis::Apis;
 use homeroom_blobs::{BlobPlace, Blobs, Limits as BlobLimits};
 use homeroom_bulk_api::BulkService;
 use homeroom_data::metadata::{self, Metadata};
@@ -124,9 +125,12 @@ impl TestApp {
         composites: Arc<Composites>,
     ) -> Self {
         let model = Arc::clone(&data.catalog.model);
-        let metadata = Metadata::new(model)
-            .with_composites(Arc::clone(&composites))
-            .with_others(&[homeroom_admin::OPENAPI, homeroom_bulk_api::OPENAPI]);
+        let metadata =
+            Metadata::new(model).with_composites(Arc::clone(&composites)).with_others(&[
+                homeroom_admin::OPENAPI,
+                homeroom_apis::OPENAPI,
+                homeroom_bulk_api::OPENAPI,
+            ]);
         let folder = Arc::new(Folder::new());
         let place = BlobPlace::folder(&folder.path().join("blobs"));
         let blobs = Blobs::new(place, data.store.clone(), BlobLimits::default());
@@ -136,6 +140,8 @@ impl TestApp {
         let mut routes = metadata::routes(&metadata);
         routes.extend(homeroom_access::routes(&access));
         routes.extend(homeroom_admin::routes(&access));
+        let apis = Arc::new(Apis::new(data.store.clone()));
+        routes.extend(homeroom_apis::routes(&apis, &access));
         routes.extend(homeroom_bulk_api::routes(&bulk));
         routes.extend(homeroom_data::routes(&data, &access));
         routes.extend(homeroom_data::composites::routes(&data, &access, &composites));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{application, manager};
+use crate::support::{application, is_own, manager};
 use homeroom_testkit::TestApp;
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ async fn the_routes_are_those_of_the_published_document() {
         let ours: BTreeSet<String> = app
             .front_door
             .routes()
-            .filter(|(_, route)| route.template.starts_with("/adminapi"))
+            .filter(|(_, route)| is_own(&route.template))
             .map(|(method, route)| operation(method.as_str(), &route.template))
             .collect();
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{application, manager};
+use crate::support::{application, is_own, manager};
 use homeroom_admin::OPENAPI;
 use homeroom_testkit::TestApp;
 use http::Method;
@@ -33,7 +33,7 @@ async fn the_document_has_every_route_and_no_other() {
         let routes: BTreeSet<String> = app
             .front_door
             .routes()
-            .filter(|(_, route)| route.template.starts_with("/adminapi"))
+            .filter(|(_, route)| is_own(&route.template))
             .map(|(method, route)| format!("{method} {}", route.template))
             .collect();
 

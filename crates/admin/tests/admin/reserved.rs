@@ -138,6 +138,8 @@ async fn reaching(
         }
         // No route that creates or changes another kind of item reaches a key.
         ("POST", _) => vec![],
+        // Published APIs and plans are no part of the registry.
+        ("PUT" | "DELETE", path) if path.starts_with("/adminapi/gateway/v1/") => vec![],
         ("PUT" | "DELETE", path) => {
             let is_other = [
                 "vendors",

@@ -15,15 +15,15 @@ pub struct NotJson {
 
 /// A member of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Member {
+pub(crate) struct Member {
     /// Where its name begins, at the quote.
-    pub(super) name: usize,
+    pub(crate) name: usize,
     /// Where its name ends, behind the quote.
-    pub(super) name_end: usize,
+    pub(crate) name_end: usize,
     /// Where its value begins.
-    pub(super) value: usize,
+    pub(crate) value: usize,
     /// Where its value ends.
-    pub(super) value_end: usize,
+    pub(crate) value_end: usize,
 }
 
 /// Checks that a text is one JSON value with white space around it, and returns where the value
@@ -34,7 +34,7 @@ pub(super) struct Member {
 /// [`NotJson`].
 ///
 /// Source: RFC 8259.
-pub(super) fn check(text: &[u8]) -> Result<(usize, usize), NotJson> {
+pub(crate) fn check(text: &[u8]) -> Result<(usize, usize), NotJson> {
     if let Err(error) = std::str::from_utf8(text) {
         return Err(NotJson { at: error.valid_up_to() });
     }
@@ -45,7 +45,7 @@ pub(super) fn check(text: &[u8]) -> Result<(usize, usize), NotJson> {
 }
 
 /// Returns the first place from `at` on that is not white space.
-pub(super) fn blank(text: &[u8], mut at: usize) -> usize {
+pub(crate) fn blank(text: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
         at += 1;
     }
@@ -53,7 +53,7 @@ pub(super) fn blank(text: &[u8], mut at: usize) -> usize {
 }
 
 /// Returns where the value that begins at `at` ends.
-pub(super) fn value(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJson> {
+pub(crate) fn value(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJson> {
     match text.get(at) {
         Some(b'"') => string(text, at),
         Some(b'{') => members(text, at, depth, |_| {}),
@@ -67,7 +67,7 @@ pub(super) fn value(text: &[u8], at: usize, depth: usize) -> Result<usize, NotJs
 }
 
 /// Calls `found` for each member of the object at `at`, and returns where it ends.
-pub(super) fn members(
+pub(crate) fn members(
     text: &[u8],
     at: usize,
     depth: usize,
@@ -97,7 +97,7 @@ pub(super) fn members(
 }
 
 /// Calls `found` with begin and end of each item of the array at `at`, and returns where it ends.
-pub(super) fn items(
+pub(crate) fn items(
     text: &[u8],
     at: usize,
     depth: usize,

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use homeroom_access::Manage;
+use homeroom_access::{Manage, Scope};
+use homeroom_apis::{ApisError, Published, Subscription};
 use homeroom_data::DataApi;
 use homeroom_data::metadata::Credentials;
 use homeroom_district::{DistrictPlan, SCHOOL_YEAR_DEFAULT, documents, failing_sample};
@@ -28,11 +29,15 @@ use crate::signals::{Leave, hung_up, told_to_stop};
 
 /// The name of the demonstration's key.
 const KEY_NAME: &str = "homeroom demo";
+/// The API that the demonstration publishes.
+const API: &str = "district";
+/// The plan of the demonstration's key.
+const PLAN: &str = "demo";
 /// The folder, within the store's folder, for the files that fail to load.
 const FAILING: &str = "failing-load";
 
-/// Creates (or reuses) a store with a generated sample district, prints a key and three curl
-/// commands that work, and serves it.
+/// Creates (or reuses) a store with a generated sample district, publishes an API, prints a key and
+/// curl commands that work, and serves it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   homeroom demo
@@ -78,7 +83,9 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
         let app = App::open(&config).await?;
         let loaded = fill(&app, plan).await?;
         let failing = write_failing(&config.store.data_dir)?;
-        let credentials = new_key(&app).await?;
+        let publishes = config.server.serves(Part::Gateway) && config.server.serves(Part::Data);
+        let api = if publishes { publish(&app).await? } else { None };
+        let credentials = new_key(&app, api.is_some()).await?;
         let course = if config.server.serves(Part::Learning) {
             let launched = app.courses.launch_sample().await;
             Some(launched.map_err(|e| Failure::because("adding the sample course", chain(&e)))?)
@@ -89,6 +96,7 @@ pub fn run(args: DemoArgs) -> Result<Exit, Failure> {
         let (stop, hung_up) = (told_to_stop(), hung_up());
         let demo = Demo {
             course: course.map(|path| format!("{}{path}", server.url())),
+            api: api.map(|path| format!("{}{path}", server.url())),
             url: server.url(),
             data_dir: config.store.data_dir.clone(),
             failing,
@@ -182,8 +190,34 @@ fn write_failing(data_dir: &Path) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
+/// Publishes the data of the district once more, as an API with a plan. Returns its path, or nothing
+/// where what is published already leaves no place for it.
+async fn publish(app: &App) -> Result<Option<String>, Failure> {
+    let api = json!({
+        "definition": {
+            "plans": [{ "name": PLAN, "requests_per_second": 50, "burst": 100 }],
+            "apis": [{
+                "name": API, "context": API, "version": "v1", "part": "data", "plan": PLAN,
+                "response_headers": { "set": { "x-published-by": "homeroom demo" } },
+            }],
+        },
+        "documents": {},
+    });
+    let wrong =
+        |error: &dyn std::error::Error| Failure::because("publishing the sample API", chain(error));
+    let api: Published = serde_json::from_value(api).map_err(|error| wrong(&error))?;
+    match app.apis.add(&api).await {
+        Ok(_) => {}
+        Err(ApisError::Invalid(_)) => return Ok(None),
+        Err(error) => return Err(wrong(&error)),
+    }
+    let published = app.apis.published().await.map_err(|error| wrong(&error))?;
+    let own = published.definition.apis.iter().find(|own| own.name == API);
+    Ok(own.map(homeroom_apis::Api::base))
+}
+
 /// Creates a new key for this run and revokes those of earlier runs.
-async fn new_key(app: &App) -> Result<Credentials, Failure> {
+async fn new_key(app: &App, is_subscribed: bool) -> Result<Credentials, Failure> {
     let manage = async |manage| {
         let done = app.access.manage(manage, Timestamp::now()).await;
         done.map_err(|error| Failure::because("creating the key", chain(&error)))
@@ -198,7 +232,11 @@ async fn new_key(app: &App) -> Result<Credentials, Failure> {
     let made = manage(Manage::CreateKey {
         claim_set: Some("FullAccess".into()),
         name: Some(KEY_NAME.into()),
-        scopes: vec![],
+        scopes: if is_subscribed {
+            [Scope::Data, Scope::Apis].map(|scope| scope.name().into()).to_vec()
+        } else {
+            vec![]
+        },
         education_organizations: vec![],
         namespace_prefixes: vec![],
         ownership_tokens: vec![],
@@ -206,10 +244,18 @@ async fn new_key(app: &App) -> Result<Credentials, Failure> {
     })
     .await?;
     let text = |name: &str| made[name].as_str().unwrap_or_default().to_owned();
+    if is_subscribed {
+        let plan = Some(PLAN.to_owned());
+        let to = Subscription { plan, apis: vec![API.into()], scopes: vec![] };
+        let subscribed = app.apis.subscribe(&text("key"), &to).await;
+        subscribed.map_err(|error| Failure::because("creating the key", chain(&error)))?;
+    }
     Ok(Credentials { key: text("key"), secret: text("secret") })
 }
 
 struct Demo {
+    /// The address of the published API.
+    api: Option<String>,
     /// The address of a launch of the sample course.
     course: Option<String>,
     url: String,
@@ -220,9 +266,9 @@ struct Demo {
 }
 
 impl Demo {
-    fn curls(&self) -> [String; 3] {
+    fn curls(&self) -> Vec<String> {
         let (url, key, secret) = (&self.url, &self.credentials.key, &self.credentials.secret);
-        [
+        let own = [
             format!(
                 "TOKEN=$(curl -s -u {key}:{secret} -d grant_type=client_credentials {url}/oauth/token | sed 's/.*\"access_token\":\"\\([^\"]*\\)\".*/\\1/')"
             ),
@@ -232,7 +278,11 @@ impl Demo {
             format!(
                 "curl -si -H \"Authorization: Bearer $TOKEN\" '{url}/data/v3/ed-fi/studentSchoolAssociations?limit=1&totalCount=true'"
             ),
-        ]
+        ];
+        let published = self.api.as_ref().map(|api| {
+            format!("curl -s -H \"Authorization: Bearer $TOKEN\" '{api}/ed-fi/schools?limit=2'")
+        });
+        own.into_iter().chain(published).collect()
     }
 
     fn failing_command(&self) -> String {
@@ -249,6 +299,7 @@ impl Demo {
             "curl": self.curls(),
             "failingLoad": self.failing_command(),
             "course": self.course,
+            "publishedApi": self.api,
         })
     }
 
@@ -259,19 +310,24 @@ impl Demo {
             }
             None => "the existing store".into(),
         };
-        let [token, students, enrolments] = self.curls();
+        let curls = self.curls();
+        let (own, published) = curls.split_at(3);
+        let published = published.first().map_or(String::new(), |curl| {
+            format!("The same data as a published API, within the limits of a plan:\n\n{curl}\n\n")
+        });
         let course = self.course.as_ref().map_or(String::new(), |course| {
             format!("Play a sample course (the link is good for a day):\n\n{course}\n\n")
         });
         format!(
             "Homeroom serves {made}.\n\n  \
              URL     {}\n  key     {}\n  secret  {}\n\n\
-             Try it:\n\n{token}\n{students}\n{enrolments}\n\n\
-             {course}See what rejected records look like, in another terminal:\n\n{}\n\n\
+             Try it:\n\n{}\n\n{published}{course}\
+             See what rejected records look like, in another terminal:\n\n{}\n\n\
              Stop with Ctrl-C. The store stays in {}.",
             self.url,
             self.credentials.key,
             self.credentials.secret,
+            own.join("\n"),
             self.failing_command(),
             self.data_dir.display()
         )

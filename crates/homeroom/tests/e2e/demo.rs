@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{Answer, Place, Wire};
+use crate::support::{Answer, Client, Place, Wire};
 
 /// Paths that can be read without a token.
 const PUBLIC: [&str; 15] = [
@@ -111,6 +111,32 @@ fn a_demo_shows_its_secret_only_on_the_same_machine() {
     {
         let foreign = demo.get("/", "localhost", &[line]);
         assert!(!demo.is_told_by(&foreign), "{line}: {foreign:?}");
+    }
+}
+
+#[test]
+fn a_demo_publishes_an_api_and_prints_how_to_call_it() {
+    let place = Place::new();
+    for _ in ["a new store", "the same store again"] {
+        let demo = Demo::start(&place, "127.0.0.1:0", &[]);
+        let curls = demo.told["curl"].as_array().unwrap().iter();
+        let curls: Vec<&str> = curls.map(|curl| curl.as_str().unwrap()).collect();
+        let port = demo.address.port();
+        let path = curls[3].split(&format!(":{port}")).nth(1).unwrap().trim_end_matches('\'');
+        let mut client = Client::new(demo.address);
+        let told = |name: &str| demo.told[name].as_str().unwrap();
+        client.authorize(told("key"), told("secret"));
+
+        let published = client.get(path);
+        let own = client.get(&path.replace("/apis/district/v1", "/data/v3"));
+        let stranger = demo.get(path, "localhost", &[]);
+
+        assert_eq!(curls.len(), 4, "{curls:?}");
+        assert_eq!((published.status, published.text()), (200, own.text()));
+        assert_eq!(published.json().as_array().unwrap().len(), 2);
+        assert_eq!(published.header("x-published-by"), Some("homeroom demo"));
+        assert_eq!(stranger.status, 401);
+        assert!(demo.told["publishedApi"].as_str().unwrap().ends_with("/apis/district/v1"));
     }
 }
 

@@ -232,6 +232,35 @@ fn what_a_file_no_longer_names_is_withdrawn_at_once_and_a_restart_keeps_the_rest
 }
 
 #[test]
+fn what_is_applied_over_http_is_served_at_once() {
+    let (place, upstream) = (Place::new(), Upstream::start());
+    let server = Server::start(&place);
+    let mut admin = server.client_of(&subscriber(&place, &["--scope", "admin"]));
+    let base = "/adminapi/gateway/v1";
+    let api = json!({
+        "name": "web", "context": "web", "version": "v2", "security": "none",
+        "upstream": [upstream.url()], "request_headers": {"set": {"x-key": "env:USER_OF_TEST"}},
+    });
+
+    let refused = admin.post(&format!("{base}/apply"), &json!({"apis": [api]}));
+    let mut api = api;
+    api["request_headers"]["set"]["x-key"] = json!("plain");
+    let applied = admin.post(&format!("{base}/apply"), &json!({"apis": [api]}));
+    let live = server.client().get("/apis/web/v2/a").status;
+    let exported = admin.get(&format!("{base}/export")).json();
+    let differs = admin.post(&format!("{base}/diff"), &exported).json();
+    place.done(&["gateway", "export", "exported.toml"]);
+    let by_command = place.run(&["gateway", "diff", "exported.toml"]);
+    let removed = admin.send("DELETE", &format!("{base}/apis/web"), &[], None).unwrap();
+    let gone = server.client().get("/apis/web/v2/a").status;
+
+    assert_eq!(refused.status, 400, "a secret that is not there: {}", refused.text());
+    assert_eq!((applied.status, live), (200, 200), "{}", applied.text());
+    assert_eq!((differs, by_command.code), (json!([]), Some(0)));
+    assert_eq!((removed.status, gone), (204, 404));
+}
+
+#[test]
 fn a_wrong_file_is_refused_with_line_and_member() {
     let place = Place::new();
     place.write(
@@ -245,9 +274,12 @@ fn a_wrong_file_is_refused_with_line_and_member() {
     let unknown = place.run(&["gateway", "lint", "unknown.toml"]);
 
     assert_eq!((wrong.code, unknown.code), (Some(1), Some(1)), "{wrong:?}");
-    for text in ["wrong.toml:1: apis[0].upstream", "wrong.toml:6: apis[1].context", "apis[1].plan"]
-    {
+    for text in [
+        "wrong.toml:1: apis[0].upstream",
+        "wrong.toml:8: apis[1].context",
+        "wrong.toml:11: apis[1].plan",
+    ] {
         assert!(wrong.stderr.contains(text), "{text}: {}", wrong.stderr);
     }
-    assert!(unknown.stderr.contains("unknown.toml:3: "), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("unknown.toml:3: apis[0].nmae: "), "{}", unknown.stderr);
 }

@@ -8,6 +8,11 @@ use serde_json::{Value, json};
 /// Base path of everything that is managed.
 pub const BASE: &str = "/adminapi/v2";
 
+/// Returns whether a template is one of the Admin API, and not of published APIs beside it.
+pub fn is_own(template: &str) -> bool {
+    template.starts_with("/adminapi") && !template.starts_with("/adminapi/gateway")
+}
+
 /// A path that every key for data may read.
 pub const DATA: &str = "/changeQueries/v1/availableChangeVersions";
 

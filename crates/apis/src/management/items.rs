@@ -1,0 +1,230 @@
+//! One API, one plan, and their lists.
+
+use homeroom_access::Call;
+use homeroom_http::{Kind, Problem, Query, Response, empty_response, json_answer, json_response};
+use http::{HeaderValue, StatusCode};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::problem::{of, of_findings};
+use super::whole::{answer, read_text, strange_places, together};
+use super::{Answered, BASE};
+use crate::apis::{Apis, ApisError};
+use crate::check::Finding;
+use crate::definition::{Api, Definition, Plan, Published};
+use crate::places::Form;
+
+/// Items of a page unless the request says otherwise.
+pub(super) const PAGE: usize = 100;
+/// Most items of a page.
+pub(super) const PAGE_MAX: usize = 1_000;
+
+/// Lists APIs by name.
+pub(super) async fn list_apis(apis: &Apis, call: &mut Call) -> Answered {
+    let published = apis.published().await.map_err(of)?;
+    page(call, published.definition.apis, |api| &api.name)
+}
+
+/// Lists plans by name.
+pub(super) async fn list_plans(apis: &Apis, call: &mut Call) -> Answered {
+    let published = apis.published().await.map_err(of)?;
+    page(call, published.definition.plans, |plan| &plan.name)
+}
+
+/// Shows an API.
+pub(super) async fn get_api(apis: &Apis, call: &mut Call) -> Answered {
+    let name = call.params.get("name").to_owned();
+    let published = apis.published().await.map_err(of)?;
+    let found = published.definition.apis.into_iter().find(|api| api.name == name);
+    show(call, found, "API", name)
+}
+
+/// Shows a plan.
+pub(super) async fn get_plan(apis: &Apis, call: &mut Call) -> Answered {
+    let name = call.params.get("name").to_owned();
+    let published = apis.published().await.map_err(of)?;
+    let found = published.definition.plans.into_iter().find(|plan| plan.name == name);
+    show(call, found, "plan", name)
+}
+
+/// Publishes an API, or replaces it. Its document may be within it.
+pub(super) async fn put_api(apis: &Apis, call: &mut Call) -> Answered {
+    let name = call.params.get("name").to_owned();
+    let mut members = read_object(call, &name).await?;
+    let mut new = Published::default();
+    match members.get("openapi") {
+        Some(Value::String(_)) | None => {}
+        Some(document) => {
+            let own = format!("{name}.json");
+            new.documents.insert(own.clone(), document.to_string());
+            members["openapi"] = own.into();
+        }
+    }
+    let api: Api = parsed(members)?;
+    new.definition.apis.push(api.clone());
+    let changed = apis.change(|old| {
+        let strange = strange_places(old, &new);
+        if !strange.is_empty() {
+            return Err(ApisError::Invalid(strange));
+        }
+        // The document that it had is replaced and not kept beside the new one.
+        let mut rest = old.clone();
+        rest.definition.apis.retain(|own| own.name != name);
+        if !new.documents.is_empty() {
+            let named = |document: &String| {
+                rest.definition.apis.iter().any(|api| api.openapi.as_ref() == Some(document))
+            };
+            rest.documents.retain(|document, _| named(document));
+        }
+        let mut all = together(&rest, &new);
+        // It keeps its place, so that applying and exporting change nothing else.
+        if let Some(place) = old.definition.apis.iter().position(|own| own.name == name)
+            && let Some(own) = all.definition.apis.pop()
+        {
+            all.definition.apis.insert(place, own);
+        }
+        Ok(all)
+    });
+    let changed = changed.await.map_err(of_item)?;
+    put(&changed, "apis", &name, &api)
+}
+
+/// Defines a plan, or replaces it.
+pub(super) async fn put_plan(apis: &Apis, call: &mut Call) -> Answered {
+    let name = call.params.get("name").to_owned();
+    let plan: Plan = parsed(read_object(call, &name).await?)?;
+    let definition = Definition { plans: vec![plan.clone()], apis: vec![] };
+    let new = Published { definition, ..Published::default() };
+    let changed = apis.change(|old| Ok(together(old, &new)));
+    let changed = changed.await.map_err(of_item)?;
+    put(&changed, "plans", &name, &plan)
+}
+
+/// Withdraws an API. Subscriptions to it stay.
+pub(super) async fn delete_api(apis: &Apis, call: &mut Call) -> Answered {
+    let name = call.params.get("name").to_owned();
+    let removed = apis.change(|old| {
+        let mut rest = old.clone();
+        rest.definition.apis.retain(|own| own.name != name);
+        if rest.definition.apis.len() == old.definition.apis.len() {
+            return Err(ApisError::Unknown { what: "API", name: name.clone() });
+        }
+        Ok(rest)
+    });
+    removed.await.map_err(of)?;
+    Ok(empty_response(StatusCode::NO_CONTENT))
+}
+
+/// Removes a plan that no API names.
+pub(super) async fn delete_plan(apis: &Apis, call: &mut Call) -> Answered {
+    let name = call.params.get("name").to_owned();
+    let removed = apis.change(|old| {
+        let mut rest = old.clone();
+        rest.definition.plans.retain(|own| own.name != name);
+        if rest.definition.plans.len() == old.definition.plans.len() {
+            return Err(ApisError::Unknown { what: "plan", name: name.clone() });
+        }
+        let users = rest.definition.apis.iter().filter(|api| api.plan.as_ref() == Some(&name));
+        let apis: Vec<String> = users.map(|api| api.name.clone()).collect();
+        if apis.is_empty() { Ok(rest) } else { Err(ApisError::InUse { plan: name.clone(), apis }) }
+    });
+    removed.await.map_err(of)?;
+    Ok(empty_response(StatusCode::NO_CONTENT))
+}
+
+/// Reads an object whose name is that of the path.
+async fn read_object(call: &mut Call, name: &str) -> Result<Map<String, Value>, Problem> {
+    let (text, form) = read_text(call).await?;
+    let wrong = |line: usize, message: String| {
+        of_findings(&[Finding { file: String::new(), line, path: String::new(), message }])
+    };
+    let mut members: Map<String, Value> = match form {
+        Form::Json => serde_json::from_str(&text)
+            .map_err(|error| wrong(error.line(), format!("it is no JSON object: {error}")))?,
+        Form::Toml => {
+            toml::from_str(&text).map_err(|error| wrong(0, error.message().to_owned()))?
+        }
+    };
+    match members.get("name") {
+        None => _ = members.insert("name".into(), name.into()),
+        Some(own) if own == name => {}
+        Some(_) => {
+            let message = format!("the path says {name}; a name cannot be changed");
+            let path = "name".into();
+            return Err(of_findings(&[Finding { file: String::new(), line: 0, path, message }]));
+        }
+    }
+    Ok(members)
+}
+
+fn parsed<T: DeserializeOwned>(members: Map<String, Value>) -> Result<T, Problem> {
+    serde_json::from_value(Value::Object(members)).map_err(|error| {
+        let (line, message) = (0, error.to_string());
+        of_findings(&[Finding { file: String::new(), line, path: String::new(), message }])
+    })
+}
+
+/// Returns the problem for an item: paths begin at the item.
+fn of_item(error: ApisError) -> Problem {
+    let ApisError::Invalid(mut findings) = error else { return of(error) };
+    for finding in &mut findings {
+        let rest = finding.path.split_once(']').map_or("", |(_, rest)| rest);
+        finding.path = rest.trim_start_matches('.').to_owned();
+    }
+    of_findings(&findings)
+}
+
+fn put<T: Serialize>(
+    changed: &[crate::diff::Difference],
+    kind: &str,
+    name: &str,
+    item: &T,
+) -> Answered {
+    let value = serde_json::to_value(item).map_err(Problem::internal)?;
+    let is_new =
+        changed.iter().any(|one| one.field == format!("{kind}.{name}") && one.old.is_null());
+    if !is_new {
+        return Ok(answer(&value));
+    }
+    let mut response = json_response(StatusCode::CREATED, value.to_string());
+    let segment = utf8_percent_encode(name, NON_ALPHANUMERIC);
+    if let Ok(location) = HeaderValue::from_str(&format!("{BASE}/{kind}/{segment}")) {
+        response.headers_mut().insert(http::header::LOCATION, location);
+    }
+    Ok(response)
+}
+
+fn show<T: Serialize>(
+    call: &Call,
+    found: Option<T>,
+    what: &'static str,
+    name: String,
+) -> Result<Response, Problem> {
+    let found = found.ok_or_else(|| of(ApisError::Unknown { what, name }))?;
+    json_answer(call, &serde_json::to_value(found).map_err(Problem::internal)?)
+}
+
+/// Answers with a page of items in the order of their names; `Total-Count` is the number of all.
+fn page<T: Serialize>(call: &Call, mut items: Vec<T>, name: impl Fn(&T) -> &String) -> Answered {
+    let query = call.query()?;
+    let offset = number(&query, "offset", 0, usize::MAX)?;
+    let limit = number(&query, "limit", PAGE, PAGE_MAX)?;
+    items.sort_by(|a, b| name(a).cmp(name(b)));
+    let total = items.len();
+    let shown: Vec<T> = items.into_iter().skip(offset).take(limit).collect();
+    let mut response = json_answer(call, &serde_json::to_value(shown).map_err(Problem::internal)?)?;
+    response.headers_mut().insert("total-count", total.into());
+    Ok(response)
+}
+
+fn number(query: &Query, name: &str, usual: usize, most: usize) -> Result<usize, Problem> {
+    let Some(text) = query.get(name) else { return Ok(usual) };
+    let number = text.parse().ok().filter(|number| *number <= most);
+    number.ok_or_else(|| {
+        let range = if most == usize::MAX { String::new() } else { format!(", at most {most}") };
+        Problem::of(Kind::ParameterValidationFailed)
+            .error(format!("{name} is a whole number from 0 on{range}."))
+    })
+}

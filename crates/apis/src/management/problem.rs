@@ -1,0 +1,86 @@
+//! The answers to requests that are not done.
+
+use homeroom_access::AccessError;
+use homeroom_http::{Kind, Problem, Violations};
+use homeroom_store::StoreError;
+
+use crate::apis::ApisError;
+use crate::check::Finding;
+
+/// Most findings that one answer lists.
+const FINDINGS_MAX: usize = 1_000;
+
+/// Returns the problem for a request that is not done.
+pub(super) fn of(error: ApisError) -> Problem {
+    match error {
+        ApisError::Invalid(findings) => of_findings(&findings),
+        ApisError::TooLarge => Problem::of(Kind::PayloadTooLarge).detail(sentence(&error)),
+        ApisError::Unknown { .. } => Problem::of(Kind::NotFound).detail(sentence(&error)),
+        ApisError::InUse { .. } => Problem::of(Kind::DependentItemExists)
+            .detail(sentence(&error))
+            .hint("Give these APIs another plan first, or none."),
+        ApisError::Subscription(_) => Problem::of(Kind::BadRequest).detail(sentence(&error)),
+        ApisError::Meanwhile => Problem::of(Kind::MultiUserConflict),
+        ApisError::Store(error) => of_store(error),
+        ApisError::Damaged(_) => Problem::internal(error),
+    }
+}
+
+/// Returns the problem for what is wrong with a definition: each finding by its path, with its line.
+pub(super) fn of_findings(findings: &[Finding]) -> Problem {
+    let mut problem = Problem::of(Kind::DataValidationFailed)
+        .detail("The definition cannot be published; nothing has changed.");
+    let mut violations = Violations::new();
+    for finding in findings.iter().take(FINDINGS_MAX) {
+        let message = match finding.line {
+            0 => finding.message.clone(),
+            line => format!("line {line}: {}", finding.message),
+        };
+        if finding.path.is_empty() {
+            problem = problem.error(message);
+        } else {
+            violations.entry(format!("$.{}", finding.path)).or_default().push(message);
+        }
+    }
+    problem.violations(violations)
+}
+
+pub(super) fn of_access(error: AccessError) -> Problem {
+    match error {
+        AccessError::Store(error) => of_store(error),
+        error @ (AccessError::Claims(_) | AccessError::Random(_) | AccessError::Damaged(_)) => {
+            Problem::internal(error)
+        }
+    }
+}
+
+fn of_store(error: StoreError) -> Problem {
+    match error {
+        StoreError::Busy => Problem::busy(1),
+        StoreError::Deadline(_) | StoreError::Closed => Problem::busy(5),
+        StoreError::Away(_) => {
+            Problem::busy(2).detail("The server cannot use its database at the moment.")
+        }
+        StoreError::Unsure => Problem::busy(30).detail(
+            "The server's disk or database failed; it is not known whether this was written. \
+             Check before you try again.",
+        ),
+        StoreError::DiskFull
+        | StoreError::DiskFailed(_)
+        | StoreError::Displaced(_)
+        | StoreError::FromTheFuture { .. } => Problem::busy(30)
+            .detail("The server's store cannot be written to; nothing was written."),
+        StoreError::TooLarge { .. }
+        | StoreError::Failed(_)
+        | StoreError::InUse(_)
+        | StoreError::Unusable(_) => Problem::internal(error),
+    }
+}
+
+/// Returns an error as a sentence.
+fn sentence(error: &ApisError) -> String {
+    let text = error.to_string();
+    let mut letters = text.chars();
+    let capital = letters.next().map(|letter| letter.to_uppercase().to_string());
+    format!("{}{}.", capital.unwrap_or_default(), letters.as_str())
+}

@@ -1,0 +1,187 @@
+//! Everything that is published, at once: apply, lint, diff and export.
+
+use homeroom_access::Call;
+use homeroom_http::{
+    Copy, JSON, Kind, Problem, Query, Response, json_answer, json_response, prefers, text_answer,
+};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderValue, StatusCode};
+use serde_json::{Value, json};
+
+use super::Answered;
+use super::problem::{of, of_findings};
+use crate::apis::{Apis, ApisError};
+use crate::check::Finding;
+use crate::definition::Published;
+use crate::diff::differences;
+use crate::places::Form;
+use crate::read::keep_document;
+use crate::secret::is_reserved;
+use crate::sent::{Sent, add_lines, of_request};
+
+/// Media type of definitions as files state them.
+const TOML: &str = "application/toml";
+/// Media types of definitions. Where none says the form, the first letter does.
+const MEDIA: [(&str, Option<Form>); 5] = [
+    ("application/json", Some(Form::Json)),
+    (TOML, Some(Form::Toml)),
+    ("text/toml", Some(Form::Toml)),
+    ("text/plain", None),
+    ("", None),
+];
+
+/// Publishes what is sent; with `prune=false`, beside what is published already.
+pub(super) async fn apply(apis: &Apis, call: &mut Call) -> Answered {
+    let prunes = flag(&call.query()?, "prune")?.unwrap_or(true);
+    let (new, text, form) = read(call).await?;
+    let changed = apis.change(|old| {
+        let strange = strange_places(old, &new);
+        if !strange.is_empty() {
+            return Err(ApisError::Invalid(strange));
+        }
+        Ok(if prunes { new.clone() } else { together(old, &new) })
+    });
+    match changed.await {
+        Ok(changed) => Ok(answer(&json!({ "changed": changed }))),
+        Err(ApisError::Invalid(mut findings)) => {
+            // Beside what is published already, numbers are not those of the text.
+            if prunes {
+                add_lines(&mut findings, &text, form);
+            }
+            Err(of_findings(&findings))
+        }
+        Err(error) => Err(of(error)),
+    }
+}
+
+/// Says what is wrong with a definition.
+pub(super) async fn lint(_: &Apis, call: &mut Call) -> Answered {
+    let (text, form) = read_text(call).await?;
+    let findings = of_request(&text, form).err().unwrap_or_default();
+    Ok(answer(&json!({ "findings": findings })))
+}
+
+/// Says what would change.
+pub(super) async fn diff(apis: &Apis, call: &mut Call) -> Answered {
+    let (new, ..) = read(call).await?;
+    let found = differences(&apis.published().await.map_err(of)?, &new);
+    let found = serde_json::to_value(found).map_err(Problem::internal)?;
+    Ok(answer(&found))
+}
+
+/// Shows what is published, with its documents, as JSON or TOML.
+pub(super) async fn export(apis: &Apis, call: &mut Call) -> Answered {
+    let sent = Sent::from(apis.published().await.map_err(of)?);
+    let accept = call.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    if prefers(accept, TOML, "application/json") {
+        let text = toml::to_string(&sent).map_err(|_| {
+            Problem::of(Kind::BadRequest)
+                .detail("TOML cannot state what is published: a transform adds null.")
+                .hint("Ask for application/json.")
+        })?;
+        return text_answer(call, &Copy::of(text), TOML);
+    }
+    json_answer(call, &serde_json::to_value(sent).map_err(Problem::internal)?)
+}
+
+/// Answers with JSON.
+pub(super) fn answer(value: &Value) -> Response {
+    let mut response = json_response(StatusCode::OK, value.to_string());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    response
+}
+
+/// Reads a parameter that is `true` or `false`.
+fn flag(query: &Query, name: &str) -> Result<Option<bool>, Problem> {
+    match query.get(name) {
+        None => Ok(None),
+        Some("true") => Ok(Some(true)),
+        Some("false") => Ok(Some(false)),
+        Some(_) => {
+            Err(Problem::of(Kind::ParameterValidationFailed)
+                .error(format!("{name} is true or false.")))
+        }
+    }
+}
+
+async fn read(call: &mut Call) -> Result<(Published, String, Form), Problem> {
+    let (text, form) = read_text(call).await?;
+    let published = of_request(&text, form).map_err(|findings| of_findings(&findings))?;
+    Ok((published, text, form))
+}
+
+/// Reads a text and in what form it is.
+pub(super) async fn read_text(call: &mut Call) -> Result<(String, Form), Problem> {
+    let media = call.header("content-type").unwrap_or("");
+    let media = media.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    let Some((_, form)) = MEDIA.iter().find(|(name, _)| *name == media) else {
+        return Err(Problem::of(Kind::UnsupportedMediaType)
+            .detail("This address accepts application/json and application/toml."));
+    };
+    let form = *form;
+    let body = call.read_body().await?;
+    let text = String::from_utf8(body.to_vec())
+        .map_err(|_| Problem::of(Kind::BadRequest).error("The body is not UTF-8."))?;
+    if text.trim().is_empty() {
+        return Err(Problem::of(Kind::BadRequest)
+            .error("The body is empty. To withdraw everything, send {\"apis\": []}."));
+    }
+    let guessed = if text.trim_start().starts_with('{') { Form::Json } else { Form::Toml };
+    Ok((text, form.unwrap_or(guessed)))
+}
+
+/// Returns what names places of secrets that only someone on the server may name, and that nobody has
+/// published yet.
+pub(super) fn strange_places(old: &Published, new: &Published) -> Vec<Finding> {
+    let values = |published: &Published| -> Vec<String> {
+        let apis = published.definition.apis.iter();
+        let headers = apis.flat_map(|api| [&api.request_headers, &api.response_headers]);
+        headers.flat_map(|headers| headers.set.values().cloned()).collect()
+    };
+    let known = values(old);
+    let mut strange = vec![];
+    for (number, api) in new.definition.apis.iter().enumerate() {
+        for (member, headers) in
+            [("request_headers", &api.request_headers), ("response_headers", &api.response_headers)]
+        {
+            let reserved = headers.set.iter().filter(|(_, value)| is_reserved(value));
+            let unknown = reserved.filter(|(_, value)| !known.contains(value));
+            strange.extend(unknown.map(|(name, _)| {
+                Finding {
+                    file: String::new(),
+                    line: 0,
+                    path: format!("apis[{number}].{member}.set.{name}"),
+                    message:
+                        "files and the server's own variables are named with `homeroom gateway \
+                          apply` on the server only"
+                            .into(),
+                }
+            }));
+        }
+    }
+    strange
+}
+
+/// Returns what is published with plans and APIs that replace those of their names.
+pub(super) fn together(old: &Published, new: &Published) -> Published {
+    let mut all = old.clone();
+    for plan in &new.definition.plans {
+        match all.definition.plans.iter_mut().find(|own| own.name == plan.name) {
+            Some(own) => own.clone_from(plan),
+            None => all.definition.plans.push(plan.clone()),
+        }
+    }
+    for api in &new.definition.apis {
+        let mut api = api.clone();
+        if let Some(name) = &mut api.openapi
+            && let Some(text) = new.documents.get(name)
+        {
+            *name = keep_document(&mut all.documents, name, text.clone());
+        }
+        match all.definition.apis.iter_mut().find(|own| own.name == api.name) {
+            Some(own) => *own = api,
+            None => all.definition.apis.push(api),
+        }
+    }
+    all
+}
