@@ -1,5 +1,6 @@
 //! `/adminapi/gateway/v1`: what `homeroom gateway` does, over HTTP, for keys with the scope `admin`.
 
+mod base;
 mod items;
 mod openapi;
 mod problem;
@@ -8,15 +9,14 @@ mod whole;
 use std::sync::Arc;
 
 use homeroom_access::{Access, ApiClient, Call, Caller, Scope};
-use homeroom_http::{BodyLimits, Guard, Problem, Response, Route, handler};
+use homeroom_http::{BodyLimits, Guard, Problem, Route, handler};
 use http::Method;
 
 use crate::apis::Apis;
+use base::BASE;
 
 pub use openapi::{OPENAPI, document as openapi_document};
 
-/// Below this path everything is managed.
-pub(crate) const BASE: &str = "/adminapi/gateway/v1";
 /// Most bytes of a definition that is sent.
 const DEFINITION_LIMIT: usize = 16 << 20;
 /// Most bytes of an API or plan that is sent, with its document.
@@ -73,5 +73,3 @@ pub fn routes(apis: &Arc<Apis>, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
         openapi::route(),
     ]
 }
-
-type Answered = Result<Response, Problem>;

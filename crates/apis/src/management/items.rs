@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::base::{Answered, BASE};
 use super::problem::{of, of_findings};
 use super::whole::{answer, read_text, strange_places, together};
-use super::{Answered, BASE};
 use crate::apis::{Apis, ApisError};
 use crate::check::Finding;
 use crate::definition::{Api, Definition, Plan, Published};

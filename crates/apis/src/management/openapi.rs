@@ -12,8 +12,9 @@ use homeroom_http::{
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::BASE;
+use super::base::BASE;
 use super::items::{PAGE, PAGE_MAX};
+use schemas::to;
 
 /// Where the document is, and how lists name it.
 pub const OPENAPI: Listed =
@@ -316,9 +317,4 @@ fn parameters(operation: &Operation) -> Vec<Value> {
         ],
         _ => vec![],
     }
-}
-
-/// Returns a reference to a schema.
-fn to(schema: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{schema}") })
 }

@@ -8,7 +8,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
-use super::Answered;
+use super::base::Answered;
 use super::problem::{of, of_findings};
 use crate::apis::{Apis, ApisError};
 use crate::check::Finding;

@@ -3,8 +3,6 @@
 use homeroom_http::openapi::problem_schema;
 use serde_json::{Value, json};
 
-use super::to;
-
 /// Returns all schemas by name.
 pub(super) fn all() -> Value {
     let (plan, plan_required) = plan();
@@ -58,6 +56,11 @@ pub(super) fn all() -> Value {
         "linted": object("All that is wrong.", &json!({ "findings": list("finding") }), &["findings"]),
         "problemDetails": problem_schema(),
     })
+}
+
+/// Returns a reference to a schema.
+pub(super) fn to(schema: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 
 fn text(about: &str) -> Value {
