@@ -1,5 +1,6 @@
 //! The OpenAPI document of the routes by which published APIs are managed.
 
+mod fields;
 mod schemas;
 
 use std::sync::Arc;

@@ -3,10 +3,19 @@
 use homeroom_http::openapi::problem_schema;
 use serde_json::{Value, json};
 
+use super::fields::fields_of;
+use crate::definition::Api;
+
 /// Returns all schemas by name.
 pub(super) fn all() -> Value {
     let (plan, plan_required) = plan();
-    let (api, api_required) = api();
+    let (mut api, api_required) = api();
+    for name in fields_of::<Api>() {
+        if api.get(name).is_none() {
+            api[*name] =
+                json!({ "description": "The guide on publishing APIs says what it means." });
+        }
+    }
     let object = |about: &str, members: &Value, required: &[&str]| {
         let mut schema = json!({
             "type": "object", "description": about, "properties": members,
