@@ -12,6 +12,9 @@ use tokio::sync::Notify;
 use crate::budget::{Capacity, Holder, Holders};
 use crate::sending::Sending;
 
+/// Requests that a connection may give up before they are answered, unless it also has that many answered.
+const GIVEN_UP_MAX: u32 = 256;
+
 /// The name by which a holder is found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Name {
@@ -44,6 +47,9 @@ pub(crate) struct Caller {
     pub(crate) last: Mutex<Option<(Name, Arc<Holder>)>>,
     /// Number of requests that are not answered yet.
     open: AtomicU32,
+    /// Number of requests that were answered, and of those that were given up before.
+    answered: AtomicU32,
+    given_up: AtomicU32,
     /// When a request last arrived, made progress or was answered: milliseconds since the callers
     /// began.
     pub(crate) useful_ms: AtomicU64,
@@ -92,6 +98,8 @@ impl Caller {
             from,
             last: Mutex::default(),
             open: AtomicU32::new(0),
+            answered: AtomicU32::new(0),
+            given_up: AtomicU32::new(0),
             useful_ms: AtomicU64::new(elapsed_ms(began)),
             began,
             sending,
@@ -114,12 +122,15 @@ impl Caller {
         self.from
     }
 
-    /// Counts a request as open until the returned value is dropped.
+    /// Counts a request as open until the returned value is dropped, and as given up unless it was answered
+    /// then. A connection that gives up most of many requests is cut: each has cost more than it has to send.
+    ///
+    /// Source: RFC 9113 §10.5 (denial of service by streams that are reset).
     pub(crate) fn one(self: &Arc<Self>) -> Open {
         self.open.fetch_add(1, Ordering::Relaxed);
         self.has_asked.store(true, Ordering::Relaxed);
         self.is_useful();
-        Open(Arc::clone(self))
+        Open { caller: Arc::clone(self), is_answered: false }
     }
 
     /// Records the certificate that its client has shown, and that its connection has verified.
@@ -224,15 +235,58 @@ pub(crate) enum Idleness {
 
 /// A request that is not answered yet.
 #[derive(Debug)]
-pub(crate) struct Open(Arc<Caller>);
+pub(crate) struct Open {
+    caller: Arc<Caller>,
+    is_answered: bool,
+}
+
+impl Open {
+    /// Records that the request was answered.
+    pub(crate) fn answered(mut self) {
+        self.is_answered = true;
+    }
+}
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
-        self.0.is_useful();
+        let caller = &self.caller;
+        caller.open.fetch_sub(1, Ordering::Relaxed);
+        caller.is_useful();
+        if self.is_answered {
+            caller.answered.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let given_up = caller.given_up.fetch_add(1, Ordering::Relaxed) + 1;
+        if given_up > GIVEN_UP_MAX.max(caller.answered.load(Ordering::Relaxed)) {
+            tracing::debug!("a connection that gives up its requests was cut");
+            caller.tell_to(Leave::AtOnce);
+        }
     }
 }
 
 fn elapsed_ms(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_gives_up_most_of_many_requests_is_cut() {
+        let (given_up, some) = (Arc::new(Caller::inside()), Arc::new(Caller::inside()));
+
+        for _ in 0..GIVEN_UP_MAX {
+            drop(given_up.one());
+            drop(some.one());
+            some.one().answered();
+        }
+        assert!(!given_up.is_leaving());
+        some.one().answered();
+        drop(given_up.one());
+        drop(some.one());
+
+        assert!(given_up.shall(Leave::AtOnce));
+        assert!(!some.is_leaving(), "it has as many that were answered");
+    }
 }

@@ -8,6 +8,7 @@ mod connection;
 mod conversation;
 mod farewell;
 mod framing;
+mod head;
 mod lent;
 mod wire;
 
@@ -18,9 +19,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use h2::Reason;
-use homeroom_http::{Fingerprint, Kind, Problem, RequestBody, Response, Site};
-use http::header::{CONNECTION, HOST};
-use http::{HeaderValue, Request, StatusCode, Version, request};
+use homeroom_http::{Fingerprint, RequestBody, Response, Site};
+use http::header::CONNECTION;
+use http::{HeaderValue, Request, StatusCode, Version};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -33,6 +34,7 @@ use crate::front_door::FrontDoor;
 use crate::tls::Tls;
 use connection::{Connection, Place};
 use conversation::{Versions, converse};
+use head::malformed;
 use wire::Wire;
 
 /// Most new connections that the system keeps until they are accepted; it may have a lower limit. When
@@ -309,10 +311,13 @@ async fn answer(
     let (head, body) = request.into_parts();
     // Each HTTP/2 answer waits for the caller's flow control on its own.
     let (small, place) = match head.version {
-        Version::HTTP_2 => {
-            let place = door.stream(&caller, &head).map_err(|_| Reason::REFUSED_STREAM)?;
-            (0, Some(place))
-        }
+        Version::HTTP_2 => match door.stream(&caller, &head) {
+            Ok(place) => (0, Some(place)),
+            Err(_) => {
+                one.answered();
+                return Err(Reason::REFUSED_STREAM.into());
+            }
+        },
         _ => (SMALL_ANSWER, None),
     };
     let is_last = door.is_leaving() && head.version <= Version::HTTP_11;
@@ -325,20 +330,6 @@ async fn answer(
     } else if is_last {
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    drop(one);
+    one.answered();
     Ok(caller.sending.follow(answer, small, place, Instant::now()))
-}
-
-/// Returns what is wrong with a head that hyper accepts.
-///
-/// Source: RFC 9112 §3.2 (a target is a path, or a whole URL for proxies; one `Host`).
-fn malformed(head: &request::Parts) -> Option<Problem> {
-    let fault = if head.uri.path().is_empty() {
-        "The request target is not a path; a path begins with a slash."
-    } else if head.version == Version::HTTP_11 && head.headers.get_all(HOST).iter().count() != 1 {
-        "A request must have exactly one Host header."
-    } else {
-        return None;
-    };
-    Some(Problem::of(Kind::BadRequest).error(fault))
 }

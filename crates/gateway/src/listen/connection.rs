@@ -222,6 +222,13 @@ impl AsyncRead for Connection {
         if this.rests {
             return Poll::Ready(Ok(()));
         }
+        if buffer.remaining() >= 4 {
+            let instead = this.framing.instead();
+            if !instead.is_empty() {
+                buffer.put_slice(instead);
+                return Poll::Ready(Ok(()));
+            }
+        }
         let before = buffer.filled().len();
         let read = this.stream().poll_read(cx, buffer);
         if read.is_pending() && this.is_late(cx) {

@@ -1,15 +1,20 @@
 //! Where requests begin and end in the bytes of an HTTP/1 connection.
 //!
 //! When a request has both `Content-Length` and `Transfer-Encoding`, hyper silently uses the
-//! latter; a proxy in front of this server may have used the former. So the bytes are tracked on
-//! their way to hyper, and a head with both headers is corrupted so that hyper refuses it with 400.
+//! latter; a proxy in front of this server may have used the former. It also ends a line at a line feed
+//! without a carriage return, where others see no end. So the bytes are tracked on their way to hyper,
+//! and a head with both headers or with such a line is corrupted so that hyper refuses it with 400.
 //! hyper refuses everything else that is malformed, so only well-formed streams have to be tracked
 //! correctly.
 //!
-//! Source: RFC 9112 §2.1 (messages), §6.3 (which length holds), §7.1 (chunks), §11.2 (smuggling).
+//! Source: RFC 9112 §2.1 (messages), §2.2 (ends of lines), §6.3 (which length holds), §7.1 (chunks),
+//! §11.2 (smuggling).
 
 /// The first bytes of HTTP/2 with prior knowledge (RFC 9113 §3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// What ends a head or a trailer.
+const END: &[u8] = b"\r\n\r\n";
 
 const LENGTH: &[u8] = b"content-length";
 const ENCODING: &[u8] = b"transfer-encoding";
@@ -49,6 +54,10 @@ pub(super) struct Framing {
     /// How many bytes of [`PREFACE`] have been seen; [`None`] once the stream differs from it.
     preface: Option<usize>,
     heads: u64,
+    /// The last byte.
+    last: u8,
+    /// What is to be read next instead of the stream.
+    instead: &'static [u8],
 }
 
 impl Framing {
@@ -61,6 +70,8 @@ impl Framing {
             is_chunked: false,
             preface: Some(0),
             heads: 0,
+            last: 0,
+            instead: &[],
         }
     }
 
@@ -79,7 +90,8 @@ impl Framing {
         self.at == At::Http2
     }
 
-    /// Processes the next bytes and corrupts a head that has both lengths.
+    /// Processes the next bytes and corrupts a head that has both lengths, or a line that ends with a
+    /// line feed alone.
     pub(super) fn follow(&mut self, bytes: &mut [u8]) {
         let mut at = 0;
         while at < bytes.len() && self.at != At::Http2 {
@@ -92,9 +104,23 @@ impl Framing {
                 _ => 1,
             };
             self.follow_preface(&bytes[at..at + taken]);
-            self.take(&mut bytes[at..at + taken]);
+            let piece = &mut bytes[at..at + taken];
+            let is_bare = self.is_bare_end(piece);
+            self.last = piece.last().copied().unwrap_or(self.last);
+            self.take(piece);
+            if is_bare && let Some(end) = piece.last_mut() {
+                // Neither a request line nor a header may have this byte. What follows it is no line's
+                // end any more, without which hyper would wait for one.
+                *end = 0;
+                self.instead = END;
+            }
             at += taken;
         }
+    }
+
+    /// Returns what is to be read next instead of the stream: the end of a corrupted head.
+    pub(super) fn instead(&mut self) -> &'static [u8] {
+        std::mem::take(&mut self.instead)
     }
 
     /// Processes a piece that lies within one position.
@@ -137,6 +163,17 @@ impl Framing {
             At::Trailer { is_empty } => At::Trailer { is_empty: is_empty && last == b'\r' },
             At::Http2 => At::Http2,
         };
+    }
+
+    /// Returns whether a piece ends a line of a head or of a trailer with a line feed alone. hyper itself
+    /// refuses that in the size of a chunk.
+    fn is_bare_end(&self, piece: &[u8]) -> bool {
+        let is_line = matches!(self.at, At::Line | At::Name(_) | At::Length | At::Trailer { .. });
+        match piece {
+            [.., before, b'\n'] => is_line && *before != b'\r',
+            [b'\n'] => is_line && self.last != b'\r',
+            _ => false,
+        }
     }
 
     fn follow_preface(&mut self, piece: &[u8]) {
@@ -219,7 +256,7 @@ mod tests {
     const PLAIN: &str = "\r\nGET / HTTP/1.1\r\nhost: a\r\ncontent-type: b\r\n\r\n";
     const SIZED: &str = "POST / HTTP/1.1\r\nContent-Length: 30\r\ncontent-length: 30\r\n\r\n\
                          content-length: 1\r\ntransfer-";
-    const CHUNKED: &str = "POST / HTTP/1.1\nTRANSFER-encoding: chunked\n\n\
+    const CHUNKED: &str = "POST / HTTP/1.1\r\nTRANSFER-encoding: chunked\r\n\r\n\
                            1F;a=1\r\nX\r\n\r\ncontent-length: 1\r\ntransf\r\n3\r\nabc\r\n\
                            0\r\ncontent-length: 5\r\n\r\n";
     const NEITHER: &str = "GET / HTTP/1.1\r\ncontent-lengths: 5\r\ntransfer-encodin: x\r\n\
@@ -251,6 +288,32 @@ mod tests {
                     let spoilt = passed.bytes().zip(stream.bytes()).filter(|(a, b)| a != b);
                     assert_eq!(spoilt.collect::<Vec<_>>(), [(b' ', b':')], "{stream}");
                     assert!(passed.starts_with(before));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_ends_with_a_line_feed_alone_is_spoilt_and_a_body_is_not() {
+        for before in ["", PLAIN, SIZED, CHUNKED] {
+            for (head, count) in [
+                ("GET / HTTP/1.1\nhost: a\r\n\r\n", 1),
+                ("GET / HTTP/1.1\r\nhost: a\n\r\n", 1),
+                ("GET / HTTP/1.1\r\nhost: a\r\n\n", 1),
+                ("GET / HTTP/1.1\nhost: a\n\n", 3),
+                ("POST / HTTP/1.1\r\ncontent-length: 4\n\r\n\n\n\n\n", 1),
+                ("POST / HTTP/1.1\r\ncontent-length: 4\r\n\r\n\n\n\n\n", 0),
+                (
+                    "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n2\r\n\n\n\r\n0\r\na: b\n\r\n",
+                    1,
+                ),
+            ] {
+                let stream = format!("{before}{head}");
+                for size in 1..stream.len() {
+                    let (passed, _) = follow(&stream, size);
+
+                    let spoilt = passed.bytes().zip(stream.bytes()).filter(|(a, b)| a != b);
+                    assert_eq!(spoilt.collect::<Vec<_>>(), vec![(0, b'\n'); count], "{stream:?}");
                 }
             }
         }
