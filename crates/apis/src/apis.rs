@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use crate::check::{Finding, check};
 use crate::definition::{self, Api, Published};
 use crate::diff::{Difference, differences};
+use crate::issuer::KeySets;
 use crate::limit::PlanLimit;
 use crate::live_api::{LiveApi, Local, Shared};
 use crate::operations::Operations;
@@ -132,6 +133,7 @@ impl Apis {
             plans: ArcSwap::default(),
             clients: Clients::default(),
             gates,
+            key_sets: KeySets::default(),
         });
         let (served, changing) = (RwLock::default(), tokio::sync::Mutex::default());
         Self { store, shared, door: OnceLock::new(), served, changing }

@@ -6,7 +6,7 @@ use homeroom_client::{Network, Url};
 use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{Api, Headers, Plan, Published};
+use crate::definition::{Api, Headers, Plan, Published, Security};
 use crate::operations::Operations;
 use crate::transform::{OPERATIONS_MAX, Operation, Transform};
 
@@ -14,6 +14,10 @@ use crate::transform::{OPERATIONS_MAX, Operation, Transform};
 pub const APIS_MAX: usize = 20_000;
 /// Most upstreams of an API.
 const UPSTREAMS_MAX: usize = 64;
+/// Most issuers of an API.
+const ISSUERS_MAX: usize = 16;
+/// Most seconds by which clocks may differ.
+const LEEWAY_SECONDS_MAX: u64 = 300;
 /// Most characters of a name.
 const NAME_MAX: usize = 100;
 
@@ -178,6 +182,7 @@ fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
             findings.add("limits.burst", "a burst is at least 1");
         }
     }
+    check_issuers(api, findings);
     if let Some(name) = &api.openapi {
         match published.documents.get(name) {
             None => {
@@ -204,6 +209,38 @@ fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
                 let message = format!("`{text}` is no network; write 10.0.0.0/8 or 192.0.2.7");
                 findings.add(&format!("{member}[{number}]"), message);
             }
+        }
+    }
+}
+
+fn check_issuers(api: &Api, findings: &mut Findings<'_>) {
+    if !api.issuers.is_empty() && api.security != Security::Oauth2 {
+        findings.add("issuers", "issuers are for APIs whose security is oauth2");
+    }
+    if !api.issuers.is_empty() && api.part.is_some() {
+        findings.add("issuers", "a part of this server takes its own tokens only; use upstreams");
+    }
+    if api.issuers.len() > ISSUERS_MAX {
+        findings.add("issuers", format!("an API has at most {ISSUERS_MAX} issuers"));
+    }
+    for (number, issuer) in api.issuers.iter().enumerate() {
+        let place = |member: &str| format!("issuers[{number}].{member}");
+        if issuer.issuer.is_empty() || issuer.issuer.len() > 1_000 {
+            findings.add(&place("issuer"), "state the name that tokens have in `iss`");
+        }
+        if api.issuers[..number].iter().any(|other| other.issuer == issuer.issuer) {
+            findings.add(&place("issuer"), format!("{} is there twice", issuer.issuer));
+        }
+        if let Err(error) = Url::parse(&issuer.jwks) {
+            findings.add(&place("jwks"), error.to_string());
+        }
+        let names = issuer.audience.names();
+        if names.is_empty() || names.iter().any(String::is_empty) {
+            findings.add(&place("audience"), "state the audience that tokens name in `aud`");
+        }
+        if issuer.leeway.0.as_secs() > LEEWAY_SECONDS_MAX {
+            let message = format!("clocks may differ by at most {LEEWAY_SECONDS_MAX} seconds");
+            findings.add(&place("leeway"), message);
         }
     }
 }

@@ -72,6 +72,46 @@ pub enum Security {
     None,
 }
 
+/// An issuer of tokens outside of this server, which an API trusts.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Issuer {
+    /// Its name, as tokens have it in `iss`.
+    pub issuer: String,
+    /// The URL of its public keys, a JSON Web Key Set.
+    pub jwks: String,
+    /// The audiences, one of which a token names in `aud`.
+    pub audience: Audience,
+    /// By how much its clock and this server's may differ.
+    #[serde(default = "half_a_minute")]
+    pub leeway: Time,
+}
+
+/// One audience or several.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum Audience {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl Audience {
+    /// Returns the names.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
+        }
+    }
+
+    /// Returns whether it has a name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names().iter().any(|own| own == name)
+    }
+}
+
 /// How an API's upstreams are chosen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -140,6 +180,9 @@ pub struct Api {
     /// How callers are recognized.
     #[serde(default)]
     pub security: Security,
+    /// The issuers outside of this server whose tokens it accepts as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issuers: Vec<Issuer>,
     /// The file of its OpenAPI document, which says what operations it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub openapi: Option<String>,
@@ -161,6 +204,9 @@ pub struct Api {
     /// Most bytes of a request's body.
     #[serde(default = "ten_mib")]
     pub max_body: Size,
+    /// Most bytes of a request's header, names and values; without it, those that the server takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_header: Option<Size>,
     /// Changes of JSON bodies.
     #[serde(default, skip_serializing_if = "is_default")]
     pub transform: Transforms,

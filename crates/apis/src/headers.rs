@@ -8,19 +8,23 @@ use http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_LENGTH, EXPECT, FORWARDED, HOST, HeaderName,
     PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, StatusCode};
 
 use crate::definition::{self, Security};
 
 /// Headers that are about one connection.
 ///
-/// Source: RFC 9110 §7.6.1, RFC 2616 §13.5.1.
-const OF_ONE_CONNECTION: [HeaderName; 10] = [
+/// Source: RFC 9110 §7.6.1, RFC 2616 §13.5.1, RFC 7540 §3.2.1. `Proxy` is no header of HTTP; scripts read it
+/// as the address of a proxy.
+const OF_ONE_CONNECTION: [HeaderName; 13] = [
     CONNECTION,
+    HeaderName::from_static("http2-settings"),
     HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
+    HeaderName::from_static("proxy"),
     PROXY_AUTHENTICATE,
+    HeaderName::from_static("proxy-authentication-info"),
     PROXY_AUTHORIZATION,
+    HeaderName::from_static("proxy-connection"),
     TE,
     TRAILER,
     TRANSFER_ENCODING,
@@ -88,13 +92,25 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
         .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
+        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+        .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
         .collect();
     for name in named.iter().chain(&OF_ONE_CONNECTION) {
         headers.remove(name);
     }
+}
+
+/// Returns whether the next server could take another end of an answer for its end: one with two lengths,
+/// or an interim answer that came as the final one.
+pub(crate) fn is_doubtful(status: StatusCode, headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let coding = codings.next();
+    let is_odd = |coding: &HeaderValue| !coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    status.is_informational()
+        || coding.is_some_and(is_odd)
+        || codings.next().is_some()
+        || (coding.is_some() && headers.contains_key(CONTENT_LENGTH))
+        || headers.get_all(CONTENT_LENGTH).iter().count() > 1
 }
 
 /// What an upstream learns of a caller.
@@ -117,6 +133,20 @@ pub(crate) fn to_upstream(headers: &mut HeaderMap, security: Security, asker: &A
         Security::Mtls | Security::None => {}
     }
     for name in X_FORWARDED.iter().chain([&FORWARDED]) {
+        headers.remove(name);
+    }
+    // Some servers take an underscore for a hyphen, and would believe these instead.
+    let is_imitation = |name: &&HeaderName| {
+        let plain = name.as_str().replace('_', "-");
+        plain != name.as_str()
+            && [CONTENT_LENGTH, FORWARDED, HOST, AUTHORIZATION]
+                .iter()
+                .chain(&OF_ONE_CONNECTION)
+                .chain(&X_FORWARDED)
+                .any(|own| own.as_str() == plain)
+    };
+    let imitations: Vec<HeaderName> = headers.keys().filter(is_imitation).cloned().collect();
+    for name in imitations {
         headers.remove(name);
     }
     let (scheme, rest) = asker.base_url.split_once("://").unwrap_or(("http", asker.base_url));
@@ -152,7 +182,7 @@ mod tests {
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for (name, value) in pairs {
-            headers.append(*name, HeaderValue::from_static(value));
+            headers.append(*name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
         headers
     }
@@ -161,6 +191,9 @@ mod tests {
     fn what_belongs_to_a_connection_stays_on_it() {
         let mut sent = headers(&[
             ("connection", "close, X-Own"),
+            ("connection", "\u{fc}, x-other"),
+            ("x-other", "1"),
+            ("proxy", "http://evil.example"),
             ("x-own", "1"),
             ("te", "trailers"),
             ("keep-alive", "1"),
@@ -179,6 +212,8 @@ mod tests {
             ("authorization", "Bearer t"),
             ("x-forwarded-for", "1.2.3.4"),
             ("forwarded", "for=1.2.3.4"),
+            ("x_forwarded_for", "1.2.3.4"),
+            ("transfer_encoding", "chunked"),
             ("host", "api.example.org"),
             ("accept", "a"),
             ("accept", "b"),
@@ -191,11 +226,27 @@ mod tests {
 
         to_upstream(&mut sent, Security::Oauth2, &asker);
 
+        assert!(sent.keys().all(|name| !name.as_str().contains('_')), "{sent:?}");
         assert!(!sent.contains_key("authorization") && !sent.contains_key("host"));
         assert_eq!(sent["x-forwarded-for"], "2001:db8::1");
         assert_eq!(sent["forwarded"], "for=\"[2001:db8::1]\";host=\"api.example.org\";proto=https");
         assert_eq!(sent.get_all("accept").iter().count(), 2);
         assert_eq!(sent["traceparent"], "00-0123456789abcdef0123456789abcdef-0123456789abcdef-00");
+    }
+
+    #[test]
+    fn an_answer_with_two_lengths_is_doubtful() {
+        for (pairs, expected) in [
+            (&[("content-length", "1")][..], false),
+            (&[("transfer-encoding", "Chunked")], false),
+            (&[("content-length", "1"), ("transfer-encoding", "chunked")], true),
+            (&[("content-length", "1"), ("content-length", "1")], true),
+            (&[("transfer-encoding", "gzip, chunked")], true),
+            (&[("transfer-encoding", "chunked"), ("transfer-encoding", "chunked")], true),
+        ] {
+            assert_eq!(is_doubtful(StatusCode::OK, &headers(pairs)), expected, "{pairs:?}");
+        }
+        assert!(is_doubtful(StatusCode::SWITCHING_PROTOCOLS, &HeaderMap::new()));
     }
 
     #[test]

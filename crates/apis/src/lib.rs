@@ -22,10 +22,12 @@ mod check;
 mod definition;
 mod diff;
 mod headers;
+mod issuer;
 mod limit;
 mod live_api;
 mod management;
 mod operations;
+mod path;
 mod places;
 mod quota;
 mod read;
@@ -41,7 +43,8 @@ mod upstream;
 pub use apis::{Apis, ApisError, ApisRequest};
 pub use check::{APIS_MAX, Finding, check};
 pub use definition::{
-    Api, ApiLimits, Balance, Definition, Headers, Health, Plan, Published, Security, Transforms,
+    Api, ApiLimits, Audience, Balance, Definition, Headers, Health, Issuer, Plan, Published,
+    Security, Transforms,
 };
 pub use diff::{Difference, differences};
 pub use management::{OPENAPI, openapi_document, routes};

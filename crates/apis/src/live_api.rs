@@ -17,16 +17,18 @@ use homeroom_http::{
     Body, BodyLimits, BodyStream, Cors, Credential, Guard, Kind, Known, Problem, RequestBody,
     Response, Route, handler, other_methods,
 };
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Method, request};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, request};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
 use crate::check::{PARTS, network};
-use crate::definition::{Api, Security};
-use crate::headers::{Asker, Changes, strip, to_upstream};
+use crate::definition::{Api, Published, Security};
+use crate::headers::{Asker, Changes, is_doubtful, strip, to_upstream};
+use crate::issuer::{Issuers, KeySets};
 use crate::limit::{self, PlanLimit};
 use crate::operations::{Operations, Scopes, are_granted};
+use crate::path::rest_of;
 use crate::secret::secret;
 use crate::subscription::Subscription;
 use crate::transform::Transform;
@@ -56,6 +58,7 @@ pub(crate) struct Shared {
     pub(crate) plans: ArcSwap<HashMap<String, Arc<PlanLimit>>>,
     pub(crate) clients: Clients,
     pub(crate) gates: Gates,
+    pub(crate) key_sets: KeySets,
 }
 
 /// A published API that is served.
@@ -73,6 +76,7 @@ pub(crate) struct LiveApi {
     deny: Vec<Network>,
     target: Target,
     gate: Arc<Gate>,
+    issuers: Option<Arc<Issuers>>,
     shared: Arc<Shared>,
 }
 
@@ -107,7 +111,11 @@ impl LiveApi {
             let compiled = compiled.map_err(|(number, error)| format!("{number}: {error}"))?;
             Ok::<_, String>(Some(compiled).filter(|compiled| !compiled.is_empty()))
         };
+        let issuers = (!api.issuers.is_empty())
+            .then(|| Issuers::new(&api.issuers, &shared.key_sets).map(Arc::new))
+            .transpose()?;
         Ok(Self {
+            issuers,
             base: api.base(),
             operations,
             usual: [api.scopes.clone().into_boxed_slice()],
@@ -147,6 +155,13 @@ impl LiveApi {
                 Some(cors) => route.with_cors(Arc::clone(cors)),
                 None => route,
             };
+            let route = match &self.issuers {
+                Some(issuers) => {
+                    let issuers = Arc::clone(issuers);
+                    route.vouched_by(Arc::new(move |token, now| issuers.vouch(token, now)))
+                }
+                None => route,
+            };
             if guard != Guard::Secret {
                 return route;
             }
@@ -163,6 +178,7 @@ impl LiveApi {
     async fn answer(&self, call: Call) -> Result<Response, Problem> {
         let rest = rest_of(&call.path)?.to_owned();
         self.check_address(&call)?;
+        self.check_header(&call.headers)?;
         let scopes = match &self.operations {
             Some(operations) => {
                 operations.find(&call.method, if rest.is_empty() { "/" } else { &rest })?
@@ -170,7 +186,11 @@ impl LiveApi {
             None => &self.usual[..],
         };
         let plan = self.check_subscription(&call, scopes)?;
-        let key = call.client.as_ref().map_or("", |client| &client.key);
+        let key = match (&call.client, &call.foreign) {
+            (Some(client), _) => &*client.key,
+            (None, Some(foreign)) => &*foreign.name,
+            (None, None) => "",
+        };
         limit::admit(plan.as_ref().map(|plan| (plan, key)), self.limit.as_ref(), call.now)?;
         match &self.target {
             Target::Part(path, local) => self.answer_by_part(call, &rest, path, local).await,
@@ -192,6 +212,19 @@ impl LiveApi {
         Err(Problem::of(Kind::AccessDenied).detail("This API may not be called from this address."))
     }
 
+    /// Refuses a header that is longer than this API takes.
+    fn check_header(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        let Some(most) = self.api.max_header else { return Ok(()) };
+        let bytes: usize =
+            headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+        if bytes <= most.0 {
+            return Ok(());
+        }
+        let detail =
+            format!("The request's header is larger than the {} bytes allowed here.", most.0);
+        Err(Problem::of(Kind::HeadersTooLarge).detail(detail))
+    }
+
     /// Returns the plan by which the call is limited.
     fn check_subscription(
         &self,
@@ -203,6 +236,15 @@ impl LiveApi {
         if self.api.security == Security::None {
             return Ok(of_api.cloned());
         }
+        if let Some(foreign) = &call.foreign {
+            return if are_granted(scopes, &foreign.scopes) {
+                Ok(of_api.cloned())
+            } else {
+                let challenge = r#"Bearer error="insufficient_scope""#;
+                Err(lacks(scopes, "token")
+                    .header(WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
+            };
+        }
         let subscriptions = self.shared.subscriptions.load();
         let own = subscriptions.get(&call.client().key);
         let Some(own) = own.filter(|own| own.has(&self.api.name)) else {
@@ -211,11 +253,7 @@ impl LiveApi {
                 .hint("Create a key for it with `homeroom keys create --apis NAME --plan PLAN`."));
         };
         if !are_granted(scopes, &own.scopes) {
-            let asked: Vec<String> = scopes.iter().map(|list| list.join(" ")).collect();
-            return Err(Problem::of(Kind::AccessDenied).detail(format!(
-                "This operation asks for the scope {}, which this key does not have.",
-                asked.join(", or ")
-            )));
+            return Err(lacks(scopes, "key"));
         }
         Ok(own.plan.as_ref().and_then(|name| plans.get(name)).or(of_api).cloned())
     }
@@ -285,7 +323,7 @@ impl LiveApi {
         if candidates.is_empty() {
             return Err(no_upstream("No upstream of this API is healthy."));
         }
-        if call.upgrade.is_some() {
+        if upgrade::is_asked(&call) {
             let upstream = &candidates[0];
             let target = upstream.target(&path_and_query).map_err(|_| malformed())?;
             let asker = asker(&call);
@@ -380,14 +418,19 @@ impl LiveApi {
         open: crate::upstream::OpenCall,
         method: &Method,
     ) -> Result<Response, Problem> {
+        if is_doubtful(answer.status(), answer.headers()) {
+            return Err(Problem::of(Kind::BadGateway)
+                .error("Its answer states its length in more than one way."));
+        }
         let mut response = http::Response::new(());
         *response.status_mut() = answer.status();
         *response.headers_mut() = answer.headers().clone();
         let (mut head, ()) = response.into_parts();
         strip(&mut head.headers);
-        let is_changed = *method != Method::HEAD
-            && is_json(&head.headers)
-            && !head.headers.contains_key(CONTENT_ENCODING);
+        let is_changed = *method != Method::HEAD && is_json(&head.headers);
+        if self.response.is_some() && is_changed && head.headers.contains_key(CONTENT_ENCODING) {
+            return Err(lied("it is compressed, although the request did not allow that"));
+        }
         let body = match &self.response {
             Some(transform) if is_changed => {
                 head.headers.remove(CONTENT_LENGTH);
@@ -401,7 +444,8 @@ impl LiveApi {
             }
             _ => {
                 let body = answer.into_body();
-                if *method != Method::HEAD && body.size_hint().exact().is_some() {
+                if *method != Method::HEAD && head.status != StatusCode::NOT_MODIFIED {
+                    // The body knows it, if it has one.
                     head.headers.remove(CONTENT_LENGTH);
                 }
                 Body::stream(Answering {
@@ -415,23 +459,12 @@ impl LiveApi {
     }
 }
 
-/// Returns what follows `/apis/{context}/{version}`, as it was sent.
-fn rest_of(path: &str) -> Result<&str, Problem> {
-    let behind = path.match_indices('/').nth(3).map_or(path.len(), |(at, _)| at);
-    let rest = &path[behind..];
-    // `.` and `..` would lead out of what is published, once an upstream resolves them.
-    let is_dots = |segment: &str| {
-        let plain = segment.replace("%2e", ".").replace("%2E", ".");
-        plain == "." || plain == ".."
-    };
-    let is_odd = rest.bytes().any(|byte| byte == b'\\' || byte < 0x21)
-        || rest.to_ascii_lowercase().contains("%00")
-        || rest.split('/').any(is_dots);
-    if is_odd {
-        return Err(Problem::of(Kind::BadRequest)
-            .detail("The path has a segment `.` or `..`, a backslash or a control character."));
-    }
-    Ok(rest)
+fn lacks(scopes: &Scopes, whose: &str) -> Problem {
+    let asked: Vec<String> = scopes.iter().map(|list| list.join(" ")).collect();
+    Problem::of(Kind::AccessDenied).detail(format!(
+        "This operation asks for the scope {}, which this {whose} does not have.",
+        asked.join(", or ")
+    ))
 }
 
 fn asker(call: &Call) -> Asker<'_> {
@@ -555,30 +588,5 @@ impl HttpBody for Answering {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_follows_the_version_is_passed_on_as_it_was_sent() {
-        for (path, expected) in [
-            ("/apis/pay/v1", ""),
-            ("/apis/pay/v1/", "/"),
-            ("/apis/pay/v1/a%2Fb//c;x=1", "/a%2Fb//c;x=1"),
-        ] {
-            assert_eq!(rest_of(path).unwrap(), expected, "{path}");
-        }
-        for path in [
-            "/apis/p/v/..",
-            "/apis/p/v/a/%2e%2E/b",
-            "/apis/p/v/./a",
-            "/apis/p/v/a%00",
-            "/apis/p/v/a\\b",
-        ] {
-            assert!(rest_of(path).is_err(), "{path}");
-        }
     }
 }

@@ -11,6 +11,8 @@ use http::header::ALLOW;
 use http::{HeaderValue, Method};
 use serde_json::Value;
 
+use crate::path::{other, usual};
+
 /// The members of a path that are methods.
 const METHODS: [(&str, &str); 8] = [
     ("delete", "DELETE"),
@@ -72,21 +74,26 @@ impl Operations {
         Ok(Self(router.clone()))
     }
 
-    /// Returns the scopes of an operation; [`None`] where it asks for no caller.
+    /// Returns the scopes of an operation.
     ///
     /// # Errors
     ///
-    /// 404 for an unknown path, 405 with `Allow` for another method.
+    /// 404 for an unknown path, 405 with `Allow` for another method; 400 for a path that an upstream
+    /// could read as that of another operation, such as `/items/7%2Fsecrets`.
     pub(crate) fn find(&self, method: &Method, path: &str) -> Result<&Scopes, Problem> {
-        let path = if path == "/" { path } else { path.trim_end_matches('/') };
-        let methods = self.0.at(path).map_err(|_| {
+        let methods = self.at(&usual(path)).ok_or_else(|| {
             Problem::of(Kind::NotFound).detail("This API has no operation at this address.")
         })?;
-        let of = |name: &str| methods.value.iter().find(|(method, _)| *method == name);
+        let is_plain = !path.contains(['%', ';']) && !path.contains("//");
+        if !is_plain && self.at(&other(path)).is_some_and(|other| !std::ptr::eq(other, methods)) {
+            return Err(Problem::of(Kind::BadRequest)
+                .detail("The path can be read as that of two operations; write it plainly."));
+        }
+        let of = |name: &str| methods.iter().find(|(method, _)| *method == name);
         let found = of(method.as_str());
         let found = found.or_else(|| of("GET").filter(|_| *method == Method::HEAD));
         found.map(|(_, scopes)| &**scopes).ok_or_else(|| {
-            let mut names: Vec<&str> = methods.value.iter().map(|(method, _)| *method).collect();
+            let mut names: Vec<&str> = methods.iter().map(|(method, _)| *method).collect();
             if names.contains(&"GET") && !names.contains(&"HEAD") {
                 names.push("HEAD");
             }
@@ -96,6 +103,11 @@ impl Operations {
                 .error(format!("{method} is not allowed here; allowed: {}.", names.join(", ")))
                 .header(ALLOW, allow.unwrap_or(HeaderValue::from_static("")))
         })
+    }
+
+    fn at(&self, path: &str) -> Option<&OfPath> {
+        let path = if path == "/" { path } else { path.trim_end_matches('/') };
+        Some(self.0.at(path).ok()?.value)
     }
 }
 
@@ -163,6 +175,23 @@ mod tests {
         let wrong = found(Method::PUT, "/items").unwrap_err();
         assert_eq!(wrong.kind, Kind::MethodNotAllowed);
         assert_eq!(wrong.headers[0].1, "GET, HEAD, POST");
+    }
+
+    #[test]
+    fn a_path_belongs_to_one_operation_however_it_is_written() {
+        let operations = Operations::read(DOCUMENT, &[]).unwrap();
+        let status = |method, path| {
+            let found = operations.find(&method, path);
+            found.map_err(|problem| problem.kind.status().as_u16()).map(Vec::len)
+        };
+
+        assert_eq!(status(Method::GET, "/%69tems"), Ok(1));
+        assert_eq!(status(Method::GET, "/items/a%2Fb"), Ok(1), "it has no other operation");
+        assert_eq!(status(Method::GET, "/items/7;x=1"), Ok(1), "the same operation");
+        for path in ["/items/7%2Fparts%2Fx", "/items/7%5Cparts%5Cx", "/items/;x"] {
+            assert_eq!(status(Method::GET, path), Err(400), "{path}");
+        }
+        assert_eq!(status(Method::GET, "//items"), Err(404));
     }
 
     #[test]

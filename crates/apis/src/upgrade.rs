@@ -5,13 +5,21 @@ use std::time::Duration;
 use homeroom_access::Call;
 use homeroom_client::Url;
 use homeroom_http::{Body, Kind, Problem, Response};
-use http::header::{CONNECTION, HOST, UPGRADE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, UPGRADE};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use crate::headers::strip;
+use crate::headers::{is_doubtful, strip};
+
+/// Returns whether a request asks for WebSocket. Others of its kind, such as HTTP/2 without TLS, would lead
+/// past everything that is checked here; they are answered as if they did not ask.
+pub(crate) fn is_asked(call: &Call) -> bool {
+    let protocol = call.headers.get(UPGRADE).map(HeaderValue::as_bytes);
+    let is_websocket = protocol.is_some_and(|name| name.eq_ignore_ascii_case(b"websocket"));
+    is_websocket && call.upgrade.is_some() && call.method == Method::GET && call.body.is_empty()
+}
 
 /// Passes a request for another protocol to an upstream, and connects both sides once it agrees.
 ///
@@ -50,14 +58,23 @@ pub(crate) async fn pass(
     *request.headers_mut() = headers;
     let sent = tokio::time::timeout(time, sender.send_request(request)).await.map_err(late)?;
     let mut answer = sent.map_err(|_| failed())?;
+    let agreed = answer.headers().get(UPGRADE).cloned();
+    if answer.status() == StatusCode::SWITCHING_PROTOCOLS
+        && agreed.as_ref().is_none_or(|name| !name.as_bytes().eq_ignore_ascii_case(b"websocket"))
+    {
+        return Err(failed().error("It changed to another protocol than WebSocket."));
+    }
     if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         let (mut head, body) = answer.into_parts();
+        if is_doubtful(head.status, &head.headers) {
+            return Err(failed());
+        }
         strip(&mut head.headers);
+        head.headers.remove(CONTENT_LENGTH);
         return Ok(Response::from_parts(head, Body::stream(body.map_err(Into::into))));
     }
     let upstream = hyper::upgrade::on(&mut answer);
     let (mut head, _) = answer.into_parts();
-    let agreed = head.headers.get(UPGRADE).cloned();
     strip(&mut head.headers);
     head.headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     if let Some(agreed) = agreed {

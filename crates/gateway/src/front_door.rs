@@ -393,6 +393,7 @@ impl FrontDoor {
             headers: head.headers,
             params,
             client: sender.client().cloned(),
+            foreign: sender.foreign().cloned(),
             accepts: route.guard.accepts(),
             certificate,
             recognized_at,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use homeroom_access::{Access, ApiClient, Credentials, Unrecognized};
 use homeroom_http::{
-    BodyLimits, Credential, Fingerprint, Guard, Known, PUBLIC_BODY_BYTES_MAX, Params, Problem,
-    Query, RequestBody, Route, Timestamp,
+    BodyLimits, Credential, Fingerprint, Foreign, Guard, Known, PUBLIC_BODY_BYTES_MAX, Params,
+    Problem, Query, RequestBody, Route, Timestamp, Vouched,
 };
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
@@ -23,15 +23,25 @@ pub(crate) enum Sender {
     Client(Arc<ApiClient>),
     /// A caller whom the part has recognized.
     Known(Known<ApiClient>),
+    /// A caller for whom another issuer vouches.
+    Foreign(Arc<Foreign>),
 }
 
 impl Sender {
     /// Returns the client on whose behalf the request is sent.
     pub(crate) fn client(&self) -> Option<&Arc<ApiClient>> {
         match self {
-            Self::Stranger => None,
+            Self::Stranger | Self::Foreign(_) => None,
             Self::Client(client) => Some(client),
             Self::Known(known) => known.client.as_ref(),
+        }
+    }
+
+    /// Returns the caller for whom another issuer vouches.
+    pub(crate) fn foreign(&self) -> Option<&Arc<Foreign>> {
+        match self {
+            Self::Foreign(foreign) => Some(foreign),
+            Self::Stranger | Self::Client(_) | Self::Known(_) => None,
         }
     }
 
@@ -41,6 +51,7 @@ impl Sender {
             Self::Stranger => None,
             Self::Client(client) => Some(&client.key),
             Self::Known(known) => Some(&known.name),
+            Self::Foreign(foreign) => Some(&foreign.name),
         }
     }
 }
@@ -81,6 +92,15 @@ pub(crate) async fn recognize(
     match route.guard {
         Guard::Public => Ok(Sender::Stranger),
         Guard::Token { scope } => {
+            if let Some(voucher) = &route.voucher
+                && let Some(token) = bearer(headers)
+            {
+                match voucher(token, now) {
+                    Vouched::No => {}
+                    Vouched::Known(foreign) => return Ok(Sender::Foreign(foreign)),
+                    Vouched::Asking(asking) => return Ok(Sender::Foreign(asking.await?)),
+                }
+            }
             let credentials = Credentials::of(headers);
             client(access, &[Credential::Bearer], &credentials, scope, now).await
         }
@@ -120,6 +140,14 @@ pub(crate) async fn recognize_in_body(
         headers.insert(AUTHORIZATION, value);
     }
     Ok((sender, body.into()))
+}
+
+/// Returns the bearer token of a request that has exactly one `Authorization`.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut sent = headers.get_all(AUTHORIZATION).iter();
+    let (first, None) = (sent.next()?, sent.next()) else { return None };
+    let (scheme, token) = first.to_str().ok()?.trim().split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_start())
 }
 
 async fn client(

@@ -11,6 +11,7 @@ use hyper::upgrade::OnUpgrade;
 use crate::body::{BodyLimits, BodyStream, RequestBody};
 use crate::credential::Credential;
 use crate::fingerprint::Fingerprint;
+use crate::foreign::Foreign;
 use crate::problem::{Kind, Problem};
 use crate::query::Query;
 use crate::time::Timestamp;
@@ -47,8 +48,11 @@ pub struct Call<C> {
     pub headers: HeaderMap,
     /// The values of the placeholders in the route's template.
     pub params: Params,
-    /// The client that sent the request; always present on a route that is not public.
+    /// The client that sent the request; always present on a route that is not public, unless another
+    /// issuer vouches for the caller.
     pub client: Option<Arc<C>>,
+    /// The caller for whom another issuer vouches, on a route that has some.
+    pub foreign: Option<Arc<Foreign>>,
     /// What the route accepts from a client, for when it is recognized again.
     pub accepts: &'static [Credential],
     /// The certificate that the client has shown in TLS, verified when the connection began.

@@ -11,6 +11,7 @@ use crate::body::BodyLimits;
 use crate::call::{Call, Params};
 use crate::cors::Cors;
 use crate::credential::Credential;
+use crate::foreign::Voucher;
 use crate::problem::Problem;
 use crate::refusals::{PROBLEMS, Refusals};
 use crate::response::Response;
@@ -91,6 +92,8 @@ pub struct Route<C> {
     pub body: BodyLimits,
     /// How callers are recognized where [`Guard::Secret`] says so.
     pub recognizer: Option<Recognizer<C>>,
+    /// Who vouches for callers without a key of this server, on a route with [`Guard::Token`].
+    pub voucher: Option<Voucher>,
     /// The placeholders whose values may be logged, because they name kinds of things and no person.
     pub logged: &'static [&'static str],
     /// Which pages of other origins may call it; by default those that the configuration names.
@@ -127,6 +130,7 @@ impl<C> Route<C> {
             guard,
             body: BodyLimits::NONE,
             recognizer: None,
+            voucher: None,
             logged: &[],
             cors: None,
             refusals: &PROBLEMS,
@@ -165,6 +169,12 @@ impl<C> Route<C> {
         Self { guard: Guard::Secret, recognizer: Some(recognizer), ..self }
     }
 
+    /// Returns the same route, which also admits callers for whom somebody else vouches.
+    #[must_use]
+    pub fn vouched_by(self, voucher: Voucher) -> Self {
+        Self { voucher: Some(voucher), ..self }
+    }
+
     /// Returns the same route, of which the values of these placeholders may be logged.
     #[must_use]
     pub fn logging(self, logged: &'static [&'static str]) -> Self {
@@ -190,6 +200,7 @@ impl<C> Clone for Route<C> {
             methods: self.methods.clone(),
             template: self.template.clone(),
             recognizer: self.recognizer.clone(),
+            voucher: self.voucher.clone(),
             cors: self.cors.clone(),
             handler: Arc::clone(&self.handler),
             ..*self

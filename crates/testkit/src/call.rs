@@ -13,6 +13,7 @@ pub fn call<C>(method: Method, path: impl Into<String>, now: Timestamp) -> Call<
         headers: HeaderMap::new(),
         params: Params::default(),
         client: None,
+        foreign: None,
         accepts: &[Credential::Bearer],
         certificate: None,
         recognized_at: 0,

@@ -20,6 +20,7 @@ fn recognized(client: &Client, template: &str, id: &str) -> Call {
         headers,
         params: Params(params.map(|(name, value)| (name.into(), value.into())).into()),
         client: Some(known),
+        foreign: None,
         recognized_at,
         ..homeroom_testkit::call(Method::GET, template, now)
     }

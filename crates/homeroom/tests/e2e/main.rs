@@ -3,6 +3,8 @@
 
 mod administration;
 mod archives;
+mod attacked;
+mod attacked_http2;
 mod blobs;
 mod clock;
 mod commands;
@@ -17,6 +19,7 @@ mod disk;
 mod durability;
 mod floods;
 mod help;
+mod issuers;
 mod jobs;
 mod lab;
 mod lab_edfi;
@@ -30,6 +33,7 @@ mod listening;
 mod loads;
 mod log_file;
 mod logs;
+mod lying;
 mod one_store;
 mod outputs;
 mod overload;

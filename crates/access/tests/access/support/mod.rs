@@ -143,6 +143,7 @@ pub async fn call_route(
     let call = Call {
         headers: map,
         client,
+        foreign: None,
         correlation_id: "c".into(),
         body: RequestBody::Bytes(Bytes::copy_from_slice(body.as_bytes())),
         body_limits: route.body,

@@ -9,6 +9,7 @@ mod random;
 mod receiver;
 mod server;
 mod streams;
+mod upstream;
 mod wire;
 
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ pub use random::Random;
 pub use receiver::{Received, Receiver};
 pub use server::Server;
 pub use streams::{Stream, Streams};
+pub use upstream::{Answered, Upstream};
 pub use wire::{Answer, Wire};
 
 /// The longest wait for any event; long enough for a loaded machine, and rarely used up.

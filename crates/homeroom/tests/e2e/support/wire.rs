@@ -111,6 +111,13 @@ impl Wire {
         self.0.read_exact(bytes).unwrap();
     }
 
+    /// Reads so many bytes; [`None`] if the connection ends before.
+    pub fn try_exactly(&mut self, count: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        self.0.read_exact(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
     /// Reads until the server closes the connection, and returns what was read. A broken connection
     /// counts as closed.
     pub fn rest(&mut self) -> Vec<u8> {

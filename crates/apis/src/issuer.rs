@@ -1,0 +1,133 @@
+//! Issuers of tokens outside of this server, which an API trusts.
+
+mod keys;
+mod renewal;
+mod token;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use homeroom_http::{Foreign, Kind, Problem, Timestamp, Vouched};
+use http::HeaderValue;
+use http::header::{CACHE_CONTROL, RETRY_AFTER, WWW_AUTHENTICATE};
+use ring::digest::{SHA256, digest};
+
+use crate::definition;
+pub(crate) use renewal::KeySets;
+use renewal::{KeySet, NoKey};
+use token::{Refused, Token, grant};
+
+/// Most tokens that are remembered as checked; beyond it, they are checked again.
+const KNOWN_MAX: usize = 10_000;
+
+/// The issuers that an API trusts, and the tokens of theirs that were checked.
+pub(crate) struct Issuers {
+    all: Vec<Trusted>,
+    known: Mutex<HashMap<[u8; 32], Checked>>,
+}
+
+struct Trusted {
+    stated: definition::Issuer,
+    keys: Arc<KeySet>,
+}
+
+/// A token that was checked.
+struct Checked {
+    caller: Arc<Foreign>,
+    /// In seconds since 1970, with what clocks may differ.
+    ends: i64,
+    /// The number of its issuer, and the state of the keys by which it was checked.
+    by: (usize, u64),
+}
+
+impl Issuers {
+    /// Prepares the issuers of an API.
+    ///
+    /// # Errors
+    ///
+    /// Why their keys cannot be asked for.
+    pub(crate) fn new(stated: &[definition::Issuer], sets: &KeySets) -> Result<Self, String> {
+        let trusted = |stated: &definition::Issuer| {
+            Ok::<_, String>(Trusted { stated: stated.clone(), keys: sets.of(&stated.jwks)? })
+        };
+        let all = stated.iter().map(trusted).collect::<Result<_, _>>()?;
+        Ok(Self { all, known: Mutex::default() })
+    }
+
+    /// Says whether one of the issuers vouches for a token.
+    pub(crate) fn vouch(self: &Arc<Self>, text: &str, now: Timestamp) -> Vouched {
+        let mut hash = [0; 32];
+        hash.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
+        if let Some(caller) = self.known(&hash, now) {
+            return Vouched::Known(caller);
+        }
+        let Some(token) = Token::read(text) else { return Vouched::No };
+        let Some(issuer) = token.claims.get("iss").and_then(|issuer| issuer.as_str()) else {
+            return Vouched::No;
+        };
+        let Some(number) = self.all.iter().position(|trusted| trusted.stated.issuer == issuer)
+        else {
+            return Vouched::No;
+        };
+        let issuers = Arc::clone(self);
+        Vouched::Asking(Box::pin(async move { issuers.check(number, token, hash, now).await }))
+    }
+
+    /// Checks a token by the keys of its issuer, and remembers it.
+    async fn check(
+        &self,
+        number: usize,
+        token: Token,
+        hash: [u8; 32],
+        now: Timestamp,
+    ) -> Result<Arc<Foreign>, Problem> {
+        let Trusted { stated, keys } = &self.all[number];
+        let found = keys.find(&token.header, now).await.map_err(|reason| match reason {
+            NoKey::Unknown => refused("No key of the token's issuer has signed it."),
+            NoKey::Unavailable => Problem::of(Kind::ServiceUnavailable)
+                .detail("The keys of the token's issuer cannot be had now.")
+                .header(RETRY_AFTER, HeaderValue::from_static("5")),
+        })?;
+        if !found.keys.iter().any(|key| key.has_signed(&token.signed, &token.signature)) {
+            return Err(refused("The token's signature is not that of its issuer."));
+        }
+        let (caller, ends) = grant(token.claims, stated, now.seconds()).map_err(|error| {
+            refused(match error {
+                Refused::Audience => "The token is for another audience than this API.",
+                Refused::Expired => "The token has expired; get a new one.",
+                Refused::Early => "The token is not valid yet.",
+                Refused::Bound => {
+                    "The token is bound to a key of its holder, which is not checked here."
+                }
+                Refused::Malformed => "The token lacks a claim, or has one of the wrong type.",
+            })
+        })?;
+        let caller = Arc::new(caller);
+        let checked = Checked { caller: Arc::clone(&caller), ends, by: (number, found.state) };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KNOWN_MAX {
+            known.retain(|_, checked| now.seconds() < checked.ends);
+            if known.len() >= KNOWN_MAX {
+                known.clear();
+            }
+        }
+        known.insert(hash, checked);
+        Ok(caller)
+    }
+
+    /// Returns the caller of a token that was checked, if it has not ended and the keys are still those.
+    fn known(&self, hash: &[u8; 32], now: Timestamp) -> Option<Arc<Foreign>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let checked = known.get(hash)?;
+        let (number, state) = checked.by;
+        let is_valid = now.seconds() < checked.ends && self.all[number].keys.is_in(state, now);
+        is_valid.then(|| Arc::clone(&checked.caller))
+    }
+}
+
+fn refused(what: &str) -> Problem {
+    Problem::of(Kind::AuthenticationFailed)
+        .error(what)
+        .header(WWW_AUTHENTICATE, HeaderValue::from_static(r#"Bearer error="invalid_token""#))
+        .header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
+}
