@@ -27,7 +27,6 @@ mod lab_gateway;
 mod lab_learners;
 mod lab_target;
 mod large_bodies;
-mod leaving;
 mod lifecycle;
 mod listening;
 mod loads;
