@@ -23,7 +23,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
 use crate::check::{PARTS, network};
-use crate::definition::{Api, Published, Security};
+use crate::definition::{Api, Security};
 use crate::headers::{Asker, Changes, is_doubtful, strip, to_upstream};
 use crate::issuer::{Issuers, KeySets};
 use crate::limit::{self, PlanLimit};

@@ -20,6 +20,7 @@ mod told;
 mod who;
 mod whose;
 
+use homeroom_apis::ApisRequest;
 use homeroom_blobs::{BlobPlace, Copied};
 use homeroom_bulk::Progress;
 use homeroom_document::AuditProgress;
@@ -122,14 +123,12 @@ pub fn perform(
             let done = runtime.block_on(app.apis.manage(asked.clone()));
             let done = done.map_err(|error| failed(&error))?;
             match &asked {
-                homeroom_apis::ApisRequest::Apply(_) => {
+                ApisRequest::Apply(_) => {
                     let count = done.as_array().map_or(0, Vec::len);
                     author.note("gateway.applied", &format!("{count} changes"));
                 }
-                homeroom_apis::ApisRequest::Subscribe { key, .. } => {
-                    author.note_key("key.subscribed", key)
-                }
-                homeroom_apis::ApisRequest::Diff(_) | ApisRequest::Export {} => {}
+                ApisRequest::Subscribe { key, .. } => author.note_key("key.subscribed", key),
+                ApisRequest::Diff(_) | ApisRequest::Export {} => {}
             }
             Ok(done)
         }

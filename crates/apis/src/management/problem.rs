@@ -56,7 +56,7 @@ pub(super) fn of_access(error: AccessError) -> Problem {
 
 fn of_store(error: StoreError) -> Problem {
     match error {
-        StoreError::Busy => Problem::busy(1),
+        StoreError::Busy(busy) => Problem::busy(1).budget(busy.queue()).detail(busy.to_string()),
         StoreError::Deadline(_) | StoreError::Closed => Problem::busy(5),
         StoreError::Away(_) => {
             Problem::busy(2).detail("The server cannot use its database at the moment.")

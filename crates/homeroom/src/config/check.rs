@@ -189,15 +189,17 @@ mod tests {
     #[test]
     fn settings_of_jobs_that_make_no_sense_are_named() {
         let second = HumanDuration::from_secs(1);
-        let wrong: [(&str, fn(&mut JobsConfig, HumanDuration)); 4] = [
-            ("jobs.lease", |jobs, second| jobs.lease = second),
-            ("jobs.attempts_max", |jobs, _| jobs.attempts_max = Some(0)),
-            ("jobs.poll", |jobs, _| jobs.poll = HumanDuration::from_secs(0)),
-            ("jobs.pause_max", |jobs, second| jobs.pause_max = second),
+        let wrong = [
+            ("jobs.lease", JobsConfig { lease: second, ..JobsConfig::default() }),
+            ("jobs.attempts_max", JobsConfig { attempts_max: Some(0), ..JobsConfig::default() }),
+            (
+                "jobs.poll",
+                JobsConfig { poll: HumanDuration::from_secs(0), ..JobsConfig::default() },
+            ),
+            ("jobs.pause_max", JobsConfig { pause_max: second, ..JobsConfig::default() }),
         ];
-        for (name, spoil) in wrong {
-            let mut config = Config::default();
-            spoil(&mut config.jobs, second);
+        for (name, jobs) in wrong {
+            let config = Config { jobs, ..Config::default() };
 
             assert_eq!(flaw(&config).map(|(name, _)| name), Some(name));
         }

@@ -75,7 +75,7 @@ fn exported(place: &Place) -> BTreeMap<String, String> {
     place.done(&["export", "--out", out.to_str().unwrap(), "--format", "jsonl"]);
     let mut files = BTreeMap::new();
     collect(&out, &mut files);
-    files.retain(|name, _| name.ends_with(".jsonl"));
+    files.retain(|name, _| Path::new(name).extension().is_some_and(|is| is == "jsonl"));
     assert!(files.len() > 20, "{:?}", files.keys());
     files
 }

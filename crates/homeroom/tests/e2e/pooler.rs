@@ -1,4 +1,4 @@
-//! A database behind PgBouncer, which gives each transaction another session of the server.
+//! A database behind `PgBouncer`, which gives each transaction another session of the server.
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -14,7 +14,7 @@ const PROGRAMS: [&str; 2] = ["/usr/sbin/pgbouncer", "pgbouncer"];
 /// Sessions of the server that all clients share.
 const SESSIONS: usize = 3;
 
-/// A running PgBouncer in transaction mode.
+/// A running `PgBouncer` in transaction mode.
 struct Pooler {
     child: Child,
     port: u16,

@@ -50,7 +50,7 @@ fn a_person_at_a_terminal_does_not_wait_for_balancers() {
     assert_eq!(server.ended().code, Some(0));
 }
 
-/// HAProxy before two nodes, with the settings of `deploy/haproxy.cfg`.
+/// `HAProxy` before two nodes, with the settings of `deploy/haproxy.cfg`.
 struct Balancer(Child);
 
 impl Balancer {

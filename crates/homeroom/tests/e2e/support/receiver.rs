@@ -41,14 +41,14 @@ impl Receiver {
             received: Arc::default(),
             statuses: Arc::new(Mutex::new(statuses.iter().copied().collect())),
         };
-        let (received, statuses) = (Arc::clone(&receiver.received), Arc::clone(&receiver.statuses));
+        let (requests, statuses) = (Arc::clone(&receiver.received), Arc::clone(&receiver.statuses));
         let body = body.to_vec();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else { continue };
                 let Some(request) = read(&stream) else { continue };
                 let status = statuses.lock().unwrap().pop_front().unwrap_or(200);
-                received.lock().unwrap().push(request);
+                requests.lock().unwrap().push(request);
                 answer(stream, status, &body);
             }
         });
