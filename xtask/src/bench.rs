@@ -6,8 +6,8 @@
 //! see a part, `--pages` compares page sizes, and `--lab` measures what load generators cost and
 //! whether they agree (with `k6` and `oha` if they are on the path). `--planted` (with `--noisy`)
 //! searches for a known capacity. `--published` runs the stages of the published transactional test
-//! and a search for the three levels. `--bulk` measures loads, `--overload` offers ten times the
-//! peak, and `--sustained` writes for ten minutes into stores of several sizes
+//! and a search for the three levels. `--bulk` measures loads, `--gateway` published APIs beside
+//! nginx's proxy, `--overload` offers ten times the peak, and `--sustained` writes for ten minutes into stores of several sizes
 //! (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`).
 //! `--sync-delay MS` makes every sync of the server slower, and
 //! `--postgres` runs the small one on a PostgreSQL server of its own. `--against FILE` measures
@@ -19,6 +19,7 @@ mod bulk;
 mod echo;
 mod figures;
 mod files;
+mod gateway;
 mod generators;
 mod large;
 mod load;
@@ -142,6 +143,7 @@ fn mode(argument: &str) -> Option<Mode> {
         "--rights" => rights::run,
         "--bulk" => |options, _, table| bulk::run(options, table),
         "--overload" => overload::run,
+        "--gateway" => |options, _, table| gateway::run(options, table),
         _ => return None,
     })
 }

@@ -1,0 +1,201 @@
+//! Measures published APIs beside nginx's bare keep-alive proxy: `homeroom lab gateway` sends the
+//! published messages to both, cell by cell in turns, to the same back end.
+//!
+//! Homeroom checks a token, counts the calls of its plan and of its metrics, and forwards; nginx only
+//! forwards. What counts is the ratio of processor time per request.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::figures::Figures;
+use super::files::{text, write};
+use super::options::Options;
+use super::server::{BINARY, Build, Client, Server, exchange, wait};
+use crate::house::Done;
+
+const NGINX_PORT: u16 = 18_084;
+/// The back end, which `lab gateway` runs within its own process.
+const BACK_END: &str = "127.0.0.1:18083";
+const USERS: &[u32] = &[100, 500];
+/// Sizes of messages.
+const SIZES: &[&str] = &["50B", "10KiB", "100KiB"];
+
+const APIS: &str = r#"
+[[plans]]
+name = "measured"
+requests_per_second = 10000000
+burst = 10000000
+
+[[apis]]
+name = "echo"
+context = "echo"
+version = "1.0.0"
+upstream = ["http://127.0.0.1:18083"]
+plan = "measured"
+timeout = "60s"
+max_body = "1MiB"
+
+[[apis]]
+name = "mediation"
+context = "mediation"
+version = "1.0.0"
+upstream = ["http://127.0.0.1:18083"]
+plan = "measured"
+timeout = "60s"
+max_body = "1MiB"
+transform = { request = [
+    { op = "rename", path = "/payload", to = "body" },
+    { op = "add", path = "/via", value = "homeroom" },
+] }
+"#;
+
+/// Measures each cell in each round.
+pub fn run(options: &Options, table: &mut String) -> Done {
+    let folder = std::fs::canonicalize(&options.folder).map_err(|e| e.to_string())?;
+    let (data, apis) = (folder.join("gateway"), folder.join("apis.toml"));
+    write(&apis, APIS)?;
+    // The lab draws from these where nobody looks at them.
+    let tokens = folder.join("tokens");
+    write(&tokens, "none\n")?;
+    let build = Build::present();
+    let server = Server::start(&build, &data, &[])?;
+    build.run(&["gateway", "apply", text(&apis), "--data-dir", text(&data)])?;
+    let client = server.client(&["--apis", "echo,mediation"])?;
+    let proxy = Proxy::start(&folder)?;
+    let mut figures = Figures::default();
+    let target = server.url("");
+    let process = server.pid().to_string();
+    let homeroom = Side::Homeroom { target: &target, process: &process, client: &client };
+    let nginx = Side::Nginx { tokens: &tokens };
+    for _ in 0..options.rounds {
+        for users in USERS {
+            for size in SIZES {
+                let cell = format!("{size}, {users} users");
+                let seconds = options.seconds;
+                let bare = nginx.measure(&folder, "passthrough", size, *users, seconds)?;
+                let passed = homeroom.measure(&folder, "passthrough", size, *users, seconds)?;
+                let changed = homeroom.measure(&folder, "transformation", size, *users, seconds)?;
+                for (name, found) in
+                    [("nginx", &bare), ("passed through", &passed), ("transformed", &changed)]
+                {
+                    figures.push(&format!("{cell}: {name}, requests/s"), 0, found.rate);
+                    figures.push(&format!("{cell}: {name}, p99 ms"), 1, found.p99_ms);
+                    figures.push(&format!("{cell}: {name}, CPU per request, µs"), 1, found.cpu_us);
+                    figures.push(&format!("{cell}: {name}, failed"), 0, found.failed);
+                }
+                let ratio = passed.cpu_us / bare.cpu_us;
+                figures.push(&format!("{cell}: passed through, CPU : nginx's"), 2, ratio);
+                let ratio = changed.cpu_us / passed.cpu_us;
+                figures.push(&format!("{cell}: transformed, CPU : passed through"), 2, ratio);
+            }
+        }
+    }
+    drop(proxy);
+    figures.write(table);
+    Ok(())
+}
+
+/// A gateway that is measured.
+enum Side<'a> {
+    Homeroom { target: &'a str, process: &'a str, client: &'a Client },
+    Nginx { tokens: &'a Path },
+}
+
+/// What a cell showed.
+struct Found {
+    rate: f64,
+    p99_ms: f64,
+    cpu_us: f64,
+    failed: f64,
+}
+
+impl Side<'_> {
+    /// Measures one cell.
+    fn measure(
+        &self,
+        folder: &Path,
+        scenario: &str,
+        size: &str,
+        users: u32,
+        seconds: u32,
+    ) -> Result<Found, String> {
+        let file = folder.join("cell.json");
+        let mut command = Command::new(BINARY);
+        command.args(["lab", "gateway", "--back-end", BACK_END, "--scenarios", scenario]);
+        command.args(["--sizes", size, "--users", &users.to_string(), "--json", text(&file)]);
+        command.args(["--warm-up", "2s", "--idle", "1s", "--duration", &format!("{seconds}s")]);
+        match self {
+            Self::Homeroom { target, process, client } => {
+                command.args(["--target", target, "--process", process, "--key", &client.key]);
+                command.env("HOMEROOM_LAB_SECRET", &client.secret);
+            }
+            Self::Nginx { tokens } => {
+                command.args(["--target", &format!("http://127.0.0.1:{NGINX_PORT}")]);
+                command.args(["--process", "nginx", "--tokens", text(tokens)]);
+            }
+        }
+        let done = command.output().map_err(|error| format!("{BINARY}: {error}"))?;
+        if !done.status.success() {
+            return Err(String::from_utf8_lossy(&done.stderr).into_owned());
+        }
+        let read = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
+        let read: Value = serde_json::from_str(&read).map_err(|e| e.to_string())?;
+        let cell = &read["cells"][0];
+        let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+        Ok(Found {
+            rate: number(&cell["throughput"]),
+            p99_ms: number(&cell["response_ms"]["p99"]),
+            cpu_us: number(&cell["cpu_us_per_request"]),
+            failed: number(&cell["requests"]["failed"]),
+        })
+    }
+}
+
+/// An nginx that passes everything on to the back end.
+struct Proxy(Child);
+
+impl Proxy {
+    fn start(folder: &Path) -> Result<Self, String> {
+        let folder = folder.join("proxy");
+        std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+        let place = folder.display();
+        let configuration = format!(
+            "worker_processes 2; daemon off; pid {place}/pid; error_log {place}/error.log;\n\
+             events {{ worker_connections 4096; }}\n\
+             http {{ access_log off; keepalive_requests 1000000000;\n\
+             client_body_temp_path {place}/body; proxy_temp_path {place}/proxy;\n\
+             fastcgi_temp_path {place}/fastcgi; uwsgi_temp_path {place}/uwsgi;\n\
+             scgi_temp_path {place}/scgi; client_body_buffer_size 256k; proxy_buffers 8 64k;\n\
+             client_max_body_size 2m;\n\
+             upstream back {{ server {BACK_END}; keepalive 512; keepalive_requests 1000000000; }}\n\
+             server {{ listen 127.0.0.1:{NGINX_PORT}; location / {{ proxy_pass http://back;\n\
+             proxy_http_version 1.1; proxy_set_header Connection \"\"; }} }} }}\n"
+        );
+        let file = folder.join("nginx.conf");
+        write(&file, &configuration)?;
+        let child = Command::new("nginx")
+            .arg("-c")
+            .arg(&file)
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("nginx: {error}; install the package nginx-light"))?;
+        let proxy = Self(child);
+        // The back end is not there yet, so any answer will do.
+        let is_there = || exchange(NGINX_PORT, "GET", "/", &[], "").is_ok();
+        if wait(Duration::from_secs(10), is_there) {
+            Ok(proxy)
+        } else {
+            Err("nginx did not start".into())
+        }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        _ = self.0.wait();
+    }
+}
