@@ -182,7 +182,7 @@ mod tests {
         let operations = Operations::read(DOCUMENT, &[]).unwrap();
         let status = |method, path| {
             let found = operations.find(&method, path);
-            found.map_err(|problem| problem.kind.status().as_u16()).map(Vec::len)
+            found.map_err(|problem| problem.kind.status().as_u16()).map(<[_]>::len)
         };
 
         assert_eq!(status(Method::GET, "/%69tems"), Ok(1));
