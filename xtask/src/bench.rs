@@ -7,8 +7,9 @@
 //! whether they agree (with `k6` and `oha` if they are on the path). `--planted` (with `--noisy`)
 //! searches for a known capacity. `--published` runs the stages of the published transactional test
 //! and a search for the three levels. `--bulk` measures loads, `--gateway` published APIs beside
-//! nginx's proxy, and `--overload` offers ten times the peak. `--sync-delay MS` makes every sync of
-//! the server slower, and
+//! nginx's proxy, `--overload` offers ten times the peak, and `--sustained` writes for ten minutes into stores of several sizes
+//! (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`).
+//! `--sync-delay MS` makes every sync of the server slower, and
 //! `--postgres` runs the small one on a PostgreSQL server of its own. `--against FILE` measures
 //! another release binary beside this one in the small rounds, each work on both before the next,
 //! and prints the rounds' ratios. Needs `nginx` (Debian package `nginx-light`).
@@ -31,6 +32,7 @@ mod published;
 mod rights;
 mod server;
 mod small;
+mod sustained;
 mod work;
 
 use std::path::{Path, PathBuf};
@@ -60,6 +62,10 @@ pub fn run(arguments: &[String]) -> Done {
     let has = |name: &str| arguments.iter().any(|argument| argument == name);
     if has(POSTGRES) {
         return on_postgres(arguments);
+    }
+    if has("--sustained") {
+        println!("Commit {}; {}.\n", machine::commit(), machine::describe());
+        return sustained::run(arguments, Path::new("target/bench"));
     }
     let options = Options {
         rounds: number("--rounds", 5)?,

@@ -1,0 +1,86 @@
+//! A chart of a run: rate, times and sizes over the seconds.
+
+use std::fmt::Write as _;
+
+use crate::figures::{Second, as_float};
+
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 170.0;
+const LEFT: f64 = 70.0;
+const TOP: f64 = 30.0;
+
+/// One line of a panel: its name, its colour, its value in a second.
+type Line = (&'static str, &'static str, fn(&Second) -> f64);
+
+/// The panels from top to bottom: title and lines.
+const PANELS: [(&str, &[Line]); 4] = [
+    (
+        "a second",
+        &[
+            ("creates", "#1a6fb0", |second| as_float(second.creates as u64)),
+            ("part commits", "#b05a1a", |second| as_float(second.parts as u64)),
+        ],
+    ),
+    (
+        "ms",
+        &[
+            ("p50", "#1a6fb0", |second| second.quantiles[0]),
+            ("p99", "#b01a3c", |second| second.quantiles[1]),
+            ("p99.9", "#999999", |second| second.quantiles[2]),
+            ("part p99", "#b05a1a", |second| second.parts_p99),
+        ],
+    ),
+    ("MiB", &[("log", "#3c8a2e", |second| as_float(second.log_bytes >> 20))]),
+    (
+        "MB/s to the disk",
+        &[("written", "#6a3ca0", |second| as_float(second.written.unwrap_or(0)) / 1e6)],
+    ),
+];
+
+/// Returns the chart as an SVG document.
+pub fn svg(seconds: &[Second]) -> String {
+    let height = (HEIGHT + TOP).mul_add(as_float(PANELS.len() as u64), TOP);
+    let full = LEFT + WIDTH + 20.0;
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {full} {height}\" \
+         font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+    );
+    let step = WIDTH / as_float(seconds.len().max(2) as u64 - 1);
+    for (at, (title, lines)) in PANELS.iter().enumerate() {
+        let top = (HEIGHT + TOP).mul_add(as_float(at as u64), TOP);
+        let greatest = lines.iter().flat_map(|(.., value)| seconds.iter().map(value));
+        let greatest = greatest.fold(1.0, f64::max);
+        _ = writeln!(
+            text,
+            "<rect x=\"{LEFT}\" y=\"{top}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" \
+             stroke=\"#ccc\"/>\n<text x=\"{x}\" y=\"{y}\" text-anchor=\"end\">{greatest:.0}</text>\n\
+             <text x=\"{x}\" y=\"{bottom}\" text-anchor=\"end\">0</text>",
+            x = LEFT - 6.0,
+            y = top + 10.0,
+            bottom = top + HEIGHT,
+        );
+        _ = writeln!(text, "<text x=\"{LEFT}\" y=\"{}\">{title}:</text>", top - 8.0);
+        for (place, (name, colour, value)) in lines.iter().enumerate() {
+            let x = 110.0f64.mul_add(as_float(place as u64), LEFT + 130.0);
+            _ = writeln!(
+                text,
+                "<text x=\"{x}\" y=\"{}\" fill=\"{colour}\">{name}</text>",
+                top - 8.0
+            );
+            let points = seconds.iter().enumerate().map(|(second, values)| {
+                let x = step.mul_add(as_float(second as u64), LEFT);
+                let y = HEIGHT.mul_add(1.0 - value(values) / greatest, top);
+                format!("{x:.1},{y:.1}")
+            });
+            let points: Vec<String> = points.collect();
+            _ = writeln!(
+                text,
+                "<polyline fill=\"none\" stroke=\"{colour}\" points=\"{}\"/>",
+                points.join(" ")
+            );
+        }
+    }
+    text.push_str("</svg>\n");
+    text
+}

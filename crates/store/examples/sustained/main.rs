@@ -1,0 +1,111 @@
+//! Writes for minutes and tells, second by second, what it costs: rate, times, log, file, bytes and
+//! syncs: `cargo run --release -p homeroom-store --example sustained -- URL [options]`.
+//!
+//! Each of the clients looks up an identity and three targets (a random student, the student's
+//! school, one of its sessions), then creates a document, and waits until it is durable. `URL` names
+//! a file that does not exist yet and is removed at the end, or a PostgreSQL database, where a schema
+//! is made and dropped. Beside them, commits of courses can come at a fixed rate, each of them in
+//! the lane of courses: they ask for two rows and write them. `--help` lists the options.
+//!
+//! Where `/proc` does not tell, and for PostgreSQL, whose server writes, the bytes that reach the disk
+//! are missing; there, the log is what was written to it since the start.
+#![expect(clippy::disallowed_methods, reason = "an example measures")]
+
+mod chart;
+mod figures;
+mod options;
+mod parts;
+mod sample;
+mod work;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use homeroom_store::{Store, StoreUrl};
+
+use figures::Figures;
+use options::{HELP, Options};
+use parts::Parts;
+use work::Work;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let Some(options) = Options::read(std::env::args().skip(1))? else {
+        print!("{HELP}");
+        return Ok(());
+    };
+    let file = match &options.store.url {
+        StoreUrl::Sqlite(path) if path.exists() => {
+            return Err(format!("{} exists; name a new file", path.display()).into());
+        }
+        StoreUrl::Sqlite(path) => Some(path.clone()),
+        StoreUrl::Postgres(_) => None,
+    };
+    let done = measure(&options).await;
+    if let Some(file) = file.filter(|_| !options.keeps) {
+        for ending in ["", "-wal", "-shm", ".lock"] {
+            let mut name = file.clone().into_os_string();
+            name.push(ending);
+            _ = std::fs::remove_file(PathBuf::from(name));
+        }
+    }
+    done
+}
+
+async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
+    let store = Store::temporary_on(&options.store, &[])?;
+    let work = Arc::new(Work::prepare(&store, options.documents_before, options.body_bytes)?);
+    println!("{} documents at the start", work.seed(&store, options.documents_before)?);
+    let parts = Parts::prepare(&store, options.part_commits)?;
+
+    let begun = Instant::now();
+    let end = begun + Duration::from_secs(options.seconds);
+    let figures = Arc::new(Figures::new(begun, options.seconds));
+    let next = Arc::new(AtomicU64::new(options.documents_before));
+    let mut tasks = vec![];
+    for _ in 0..options.clients {
+        let (store, work) = (store.clone(), Arc::clone(&work));
+        let (next, figures) = (Arc::clone(&next), Arc::clone(&figures));
+        tasks.push(tokio::spawn(async move {
+            while Instant::now() < end {
+                let asked = Instant::now();
+                work.create(&store, &next).await?;
+                figures.creates.note(asked);
+            }
+            Ok::<(), String>(())
+        }));
+    }
+    if options.part_commits > 0 {
+        let (store, figures) = (store.clone(), Arc::clone(&figures));
+        let rate = options.part_commits;
+        tasks.push(tokio::spawn(async move { parts.commit(&store, rate, end, &figures).await }));
+    }
+    let samples = tokio::spawn(sample::sample(store.clone(), begun, options.seconds));
+    for task in tasks {
+        task.await??;
+    }
+    let seconds = figures.seconds(&samples.await?);
+    figures::print(&seconds);
+    for (path, text) in [
+        (&options.json, figures::json as fn(&[figures::Second]) -> String),
+        (&options.csv, figures::csv),
+        (&options.svg, chart::svg),
+    ] {
+        if let Some(path) = path {
+            std::fs::write(path, text(&seconds))
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
+    }
+    println!("{}", figures.whole(&seconds));
+    let load = store.load();
+    println!(
+        "{} bytes in the file and {} in the log for {} documents",
+        load.file_bytes,
+        load.log_bytes,
+        next.load(Ordering::Relaxed) + work.targets(),
+    );
+    Ok(())
+}
