@@ -2,15 +2,18 @@
 //!
 //! A separate thread copies pages back (PASSIVE), so that the writer's commits take even times.
 //! Under steady load that never lets the log restart, so beyond a size the writer is asked for one
-//! restart between two transactions; most pages are copied by then and it is short. While nothing
-//! is written, the thread sleeps; a large log is emptied once.
+//! restart between two transactions. The writer copies what is left and waits for the file's sync, so
+//! little must be left: the thread first copies again and again, without a pause, until a copy finds
+//! only what a few transactions have written meanwhile; then it keeps out of the writer's way. While
+//! nothing is written, the thread sleeps; a large log is emptied once.
+#![expect(clippy::disallowed_methods, reason = "the time of a copy is measured, and a wait ends")]
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
@@ -23,6 +26,12 @@ use crate::sqlite::shared::Shared;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Smallest log worth a checkpoint, and largest that an idle store keeps, in bytes.
 const BYTES_MIN: u64 = 4 << 20;
+/// What may be left to copy when the writer is asked to restart the log, in bytes.
+const LEFT_MAX: i64 = 1 << 20;
+/// Most copies in a row before a restart; a disk that does not keep up gets no further.
+const ROUNDS_MAX: u32 = 8;
+/// Longest wait for the writer to restart the log; one without work empties it later.
+const RESTART_MAX: Duration = Duration::from_millis(500);
 /// How long nothing must be written before a large log is emptied.
 pub(crate) const IDLE: Duration = Duration::from_secs(2);
 
@@ -44,6 +53,8 @@ pub(crate) struct Checkpointer {
 struct Flags {
     /// The log is to be restarted.
     restart: AtomicBool,
+    /// The writer is asked to restart the log, or does so.
+    is_restarting: AtomicBool,
     /// The thread is to end.
     end: AtomicBool,
 }
@@ -74,6 +85,14 @@ impl Checkpointer {
     pub(crate) fn wants_restart(&self) -> bool {
         self.flags.restart.swap(false, Ordering::AcqRel)
     }
+
+    /// Tells that the log was restarted, or is not restarted now.
+    pub(crate) fn restarted(&self) {
+        self.flags.is_restarting.store(false, Ordering::Release);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
 }
 
 impl Drop for Checkpointer {
@@ -98,7 +117,6 @@ fn work(
     let page_bytes: i64 = page_bytes.unwrap_or(4_096);
     let wal_bytes_max = i64::try_from(wal_bytes_max).unwrap_or(i64::MAX);
     let log_file = shared.file.log_file();
-    let mut done = (0, 0);
     while has_grown.recv().is_ok() {
         std::thread::park_timeout(PAUSE);
         if flags.end.load(Ordering::Acquire) {
@@ -108,11 +126,43 @@ fn work(
             continue;
         }
         shared.probes.end_stale();
-        let Some((log, copied)) = passive(connection) else { continue };
-        if (log, copied) != done && log * page_bytes > wal_bytes_max {
-            flags.restart.store(true, Ordering::Release);
+        let Some(log) = passive(connection, shared) else { continue };
+        if log * page_bytes <= wal_bytes_max {
+            continue;
         }
-        done = (log, copied);
+        let Some(log) = catch_up(connection, shared, log, LEFT_MAX / page_bytes) else { continue };
+        // Read in the meantime, so that a log that the writer has restarted is left alone.
+        if log * page_bytes > wal_bytes_max {
+            ask_for_restart(flags);
+        }
+    }
+}
+
+/// Copies until a copy has found no more than `left_max` new frames, or no fewer than the one before.
+/// Returns the number of frames in the log.
+fn catch_up(connection: &Connection, shared: &Shared, mut log: i64, left_max: i64) -> Option<i64> {
+    let mut left = i64::MAX;
+    for _ in 0..ROUNDS_MAX {
+        let longer = passive(connection, shared)?;
+        let new = longer - log;
+        log = longer;
+        if new <= left_max || new >= left {
+            break;
+        }
+        left = new;
+    }
+    Some(log)
+}
+
+/// Asks the writer to restart the log, and waits for that: a copy at the same time would hold the
+/// lock that it needs.
+fn ask_for_restart(flags: &Flags) {
+    flags.is_restarting.store(true, Ordering::Release);
+    flags.restart.store(true, Ordering::Release);
+    let begun = Instant::now();
+    while flags.is_restarting.load(Ordering::Acquire) && !flags.end.load(Ordering::Acquire) {
+        let Some(left) = RESTART_MAX.checked_sub(begun.elapsed()) else { break };
+        std::thread::park_timeout(left);
     }
 }
 
@@ -132,21 +182,26 @@ pub(crate) fn shrink(connection: &Connection, shared: &Shared) -> bool {
     is_empty
 }
 
-/// Copies what can be copied. Returns the number of frames in the log and of those copied.
-fn passive(connection: &Connection) -> Option<(i64, i64)> {
-    connection
-        .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| Ok((row.get(1)?, row.get(2)?)))
+/// Copies what can be copied. Returns the number of frames in the log.
+fn passive(connection: &Connection, shared: &Shared) -> Option<i64> {
+    let begun = Instant::now();
+    let log = connection
+        .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(1))
         .inspect_err(|error| tracing::warn!(%error, "a checkpoint failed"))
-        .ok()
+        .ok();
+    shared.commits.note_checkpoint(begun.elapsed());
+    log
 }
 
 /// Restarts the log. Returns false if readers that still use it prevent that.
 pub(crate) fn restart(connection: &Connection, shared: &Shared) -> bool {
     _ = connection.busy_timeout(BRIEF);
+    let begun = Instant::now();
     let done = shared.probes.while_ended(|| {
         connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, i64>(0))
     });
     _ = connection.busy_timeout(BUSY);
+    shared.commits.note_checkpoint(begun.elapsed());
     match &done {
         Ok(0) => {}
         Ok(_) => tracing::debug!("readers postpone the restart of the write-ahead log"),
