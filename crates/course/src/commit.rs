@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::launch_record::Launch;
-use crate::row::{Columns, Row, rows_of, write};
+use crate::row::{Columns, Row, asks_of, rows_of, write, writes_of};
 use crate::run_time::{
     ActivityState, Applied, Completion, Elements, LaunchState, Progress, Refusal, apply, finish,
     whole,
@@ -240,15 +240,16 @@ impl Courses {
             ask.push(Ask::Part(Sql::new(sql::ACTIVITIES, arguments)));
         }
         let watch = Arc::new(self.watch(&version, now).await?);
+        let ask = asks_of(&registration, ask);
         let decide = move |found: Vec<Answer>| {
             let (registration, watch) = (&registration, &watch);
             let save = Save { registration, instance, launch: &launch_id, now, watch };
             match save.decide(&version, checked.clone(), found) {
-                Ok((writes, done)) => Decision::Write(writes, done),
+                Ok((writes, done)) => Decision::Write(writes_of(registration, writes), done),
                 Err(error) => Decision::Refuse(error),
             }
         };
-        let (done, is_noticed) = self.run(Plan { ask, decide }).await?;
+        let (done, is_noticed) = self.run_apart(Plan { ask, decide }).await?;
         if is_noticed {
             self.noticed.notify_one();
         }

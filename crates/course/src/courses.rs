@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::launch_record::Launch;
 use crate::options::Options;
 use crate::package::PackageLimits;
-use crate::row::{Row, rows_of};
+use crate::row::{LANE, Row, rows_of};
 use crate::settings::Settings;
 use crate::sql;
 use crate::subscription::Subscription;
@@ -113,6 +113,14 @@ impl Courses {
         D: Decide<Refusal = Error>,
     {
         Ok(self.store.run(plan).await?.value)
+    }
+
+    /// Runs a plan in the lane of courses: it is about nothing else, such as blobs.
+    pub(crate) async fn run_apart<D>(&self, plan: Plan<D>) -> Result<D::Done, Error>
+    where
+        D: Decide<Refusal = Error>,
+    {
+        Ok(self.store.run_in(LANE, plan).await?.value)
     }
 
     /// Writes without asking anything first.

@@ -1,8 +1,11 @@
 //! Rows of this part's tables.
 
-use homeroom_store::{Answer, Sql, Value, Write};
+use homeroom_store::{Answer, Ask, Lane, Sql, Value, Write};
 
 use crate::error::Error;
+
+/// The lane of courses.
+pub(crate) const LANE: Lane = Lane::new("course");
 
 /// A row of the store.
 pub(crate) type Row = Vec<Value>;
@@ -18,6 +21,25 @@ pub(crate) fn rows_of(answer: Option<Answer>) -> Vec<Row> {
 /// Creates a write of this part's tables.
 pub(crate) fn write(text: &'static str, arguments: Vec<Value>) -> Write {
     Write::Part(Sql::new(text, arguments))
+}
+
+/// Returns questions of this part as such about the rows of one registration: plans about others
+/// do not wait for it.
+pub(crate) fn asks_of(registration: &str, asks: Vec<Ask>) -> Vec<Ask> {
+    let narrow = |ask| match ask {
+        Ask::Part(sql) => Ask::Rows(LANE.rows(registration), sql),
+        other => other,
+    };
+    asks.into_iter().map(narrow).collect()
+}
+
+/// Returns writes of this part as such of the rows of one registration.
+pub(crate) fn writes_of(registration: &str, writes: Vec<Write>) -> Vec<Write> {
+    let narrow = |write| match write {
+        Write::Part(sql) => Write::Rows(LANE.rows(registration), sql),
+        other => other,
+    };
+    writes.into_iter().map(narrow).collect()
 }
 
 /// The columns of a row, read in order.

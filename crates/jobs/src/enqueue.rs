@@ -6,6 +6,7 @@ use crate::error::JobError;
 use crate::job::{JobId, NewJob};
 use crate::jobs::Jobs;
 use crate::limits::{Limits, NAME_BYTES_MAX};
+use crate::row::LANE;
 use crate::{row, sql};
 
 /// A job that is ready to be written, by [`Jobs::enqueue`] or in a plan of another part.
@@ -30,7 +31,8 @@ impl Prepared {
 
     /// Returns the question whether there is room for the job.
     pub fn ask(&self) -> Ask {
-        Ask::Part(Sql::new(sql::WAITING, vec![self.new.owner.as_str().into()]))
+        let sql = Sql::new(sql::WAITING, vec![self.new.owner.as_str().into()]);
+        Ask::Rows(LANE.all(), sql)
     }
 
     /// Returns the write, given the answer to [`Prepared::ask`].
@@ -63,7 +65,7 @@ impl Prepared {
             self.now.0.into(),
             due.0.into(),
         ];
-        Ok(Write::Part(Sql::new(sql::ADD, arguments)))
+        Ok(row::write(LANE.rows(self.id), sql::ADD, arguments))
     }
 }
 

@@ -75,11 +75,11 @@ impl Jobs {
         done
     }
 
-    /// Runs a plan of this crate.
+    /// Runs a plan of this crate, in the lane of jobs.
     pub(crate) async fn run<D>(&self, plan: Plan<D>) -> Result<D::Done, JobError>
     where
         D: homeroom_store::Decide<Refusal = JobError>,
     {
-        Ok(self.store.run(plan).await?.value)
+        Ok(self.store.run_in(row::LANE, plan).await?.value)
     }
 }

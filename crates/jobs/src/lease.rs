@@ -1,11 +1,12 @@
 //! The lease under which a node has a job: extended while it works, ended with an outcome.
 
-use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Write};
+use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan};
 
 use crate::error::JobError;
 use crate::job::{Job, JobId, Progress, State};
 use crate::jobs::Jobs;
 use crate::outcome::{Outcome, ending};
+use crate::row::LANE;
 use crate::{row, sql};
 
 /// A lease: a job, the node that has it, and the attempt for which. A job that was taken again has
@@ -33,7 +34,7 @@ pub enum Held {
 
 impl Lease {
     fn ask(&self) -> Ask {
-        Ask::Part(Sql::new(sql::FIND, vec![self.id.to_string().into()]))
+        row::ask(self.id)
     }
 
     /// Returns the job, if it is still under this lease.
@@ -79,7 +80,7 @@ impl Jobs {
                 let progress = progress.and_then(|progress| serde_json::to_string(&progress).ok());
                 let id = job.id.to_string();
                 let arguments = vec![id.into(), until.0.into(), progress.into(), now.0.into()];
-                writes.push(Write::Part(Sql::new(sql::KEEP, arguments)));
+                writes.push(row::write(LANE.rows(job.id), sql::KEEP, arguments));
                 held.push(if job.is_unwanted { Held::Cancelled } else { Held::Extended });
             }
             Decision::Write(writes, held)

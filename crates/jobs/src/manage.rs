@@ -1,6 +1,6 @@
 //! What operators do with jobs: requests of commands as values, and their answers.
 
-use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Write};
+use homeroom_store::{Answer, ChangedAt, Decision, Plan, Sql, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -8,6 +8,7 @@ use crate::error::JobError;
 use crate::job::{Job, JobId, State};
 use crate::jobs::Jobs;
 use crate::outcome::{end, requeue};
+use crate::row::LANE;
 use crate::{row, sql};
 
 /// Most jobs of one list.
@@ -123,7 +124,7 @@ impl Jobs {
                 }
                 State::Running => {
                     let arguments = vec![job.id.to_string().into(), now.0.into()];
-                    Ok(Write::Part(Sql::new(sql::UNWANT, arguments)))
+                    Ok(row::write(LANE.rows(job.id), sql::UNWANT, arguments))
                 }
                 state @ (State::Done | State::Dead | State::Cancelled) => {
                     Err(JobError::Unfit { id: job.id, state, mend: "it has ended already" })
@@ -140,7 +141,7 @@ impl Jobs {
         id: JobId,
         change: impl Fn(&Job) -> Result<Write, JobError> + Clone + Send + 'static,
     ) -> Result<Job, JobError> {
-        let ask = vec![Ask::Part(Sql::new(sql::FIND, vec![id.to_string().into()]))];
+        let ask = vec![row::ask(id)];
         let decide = move |found: Vec<Answer>| {
             let found = row::found(found.into_iter().next());
             let job = match found {

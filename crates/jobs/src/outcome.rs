@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use homeroom_store::{ChangedAt, Sql, Write};
+use homeroom_store::{ChangedAt, Write};
 use serde_json::Value;
 
 use crate::job::{Job, State};
 use crate::limits::Limits;
+use crate::row::{self, LANE};
 use crate::sql;
 
 /// How an attempt ended.
@@ -81,7 +82,7 @@ pub(crate) fn requeue(
         due.0.into(),
         now.0.into(),
     ];
-    Write::Part(Sql::new(sql::REQUEUE, arguments))
+    row::write(LANE.rows(job.id), sql::REQUEUE, arguments)
 }
 
 /// Returns the write that ends a job.
@@ -104,5 +105,5 @@ pub(crate) fn end(
         now.0.into(),
         after(now, kept).0.into(),
     ];
-    Write::Part(Sql::new(sql::END, arguments))
+    row::write(LANE.rows(job.id), sql::END, arguments)
 }

@@ -1,8 +1,22 @@
 //! Reads the rows of jobs.
 
-use homeroom_store::{Answer, ChangedAt, StoreError, Uuid, Value};
+use homeroom_store::{Answer, Ask, ChangedAt, Lane, PartRows, Sql, StoreError, Uuid, Value, Write};
 
 use crate::job::{Job, JobId, State};
+use crate::sql;
+
+/// The lane of jobs.
+pub(crate) const LANE: Lane = Lane::new("job");
+
+/// Returns the question for a job.
+pub(crate) fn ask(id: JobId) -> Ask {
+    Ask::Rows(LANE.rows(id), Sql::new(sql::FIND, vec![id.to_string().into()]))
+}
+
+/// Returns a write of some rows of jobs.
+pub(crate) fn write(rows: PartRows, text: &'static str, arguments: Vec<Value>) -> Write {
+    Write::Rows(rows, Sql::new(text, arguments))
+}
 
 /// Reads a row of [`crate::sql::FIND`] or [`crate::sql::LIST`].
 pub(crate) fn job(row: &[Value]) -> Result<Job, StoreError> {

@@ -1,9 +1,10 @@
 //! Removes jobs that have ended and expired.
 
-use homeroom_store::{Answer, ChangedAt, Decision, Plan, Sql, Write};
+use homeroom_store::{Answer, ChangedAt, Decision, Plan, Sql};
 
 use crate::error::JobError;
 use crate::jobs::Jobs;
+use crate::row::{self, LANE};
 use crate::sql;
 
 /// Most jobs that one transaction removes, so that others do not wait for long.
@@ -34,8 +35,8 @@ impl Jobs {
             }
             let limit = i64::try_from(some).unwrap_or(i64::MAX);
             let writes = vec![
-                Write::Part(Sql::new(sql::EXPIRE, vec![limit.into()])),
-                Write::Part(Sql::new(sql::FORGET_TURNS, vec![(now.0 - TURN_KEPT_US).into()])),
+                row::write(LANE.all(), sql::EXPIRE, vec![limit.into()]),
+                row::write(LANE.all(), sql::FORGET_TURNS, vec![(now.0 - TURN_KEPT_US).into()]),
             ];
             let decide = move |_: Vec<Answer>| Decision::<(), JobError>::Write(writes.clone(), ());
             self.run(Plan { ask: vec![], decide }).await?;

@@ -11,6 +11,7 @@ use crate::kind::Kind;
 use crate::lease::Lease;
 use crate::limits::Limits;
 use crate::outcome::{Outcome, after, ending};
+use crate::row::LANE;
 use crate::{row, sql};
 
 /// Why the last attempt of a job failed whose node is gone.
@@ -53,7 +54,7 @@ impl Jobs {
             now,
             chosen: None,
         };
-        let ask = vec![Ask::Part(due(sql::ABANDONED)), Ask::Part(turns)];
+        let ask = [due(sql::ABANDONED), turns].map(|sql| Ask::Rows(LANE.all(), sql)).to_vec();
         self.run(Plan { ask, decide }).await
     }
 
@@ -110,8 +111,7 @@ impl Taking {
         if ids.is_empty() {
             return Decision::Write(vec![], vec![]);
         }
-        let find = |id: JobId| Ask::Part(Sql::new(sql::FIND, vec![id.to_string().into()]));
-        Decision::Ask(ids.into_iter().map(find).collect())
+        Decision::Ask(ids.into_iter().map(row::ask).collect())
     }
 
     fn mark(&self, jobs: Vec<Job>, abandoned: usize) -> Decision<Vec<Taken>, JobError> {
@@ -123,11 +123,13 @@ impl Taking {
             }
             let id = job.id.to_string();
             let (until, now) = (self.until, self.now);
-            writes.push(part(
+            writes.push(row::write(
+                LANE.rows(job.id),
                 sql::TAKE,
                 vec![id.into(), self.node.as_str().into(), until.0.into(), now.0.into()],
             ));
-            writes.push(part(
+            writes.push(row::write(
+                LANE.rows((&job.kind, &job.owner)),
                 sql::TURN,
                 vec![job.kind.as_str().into(), job.owner.as_str().into(), now.0.into()],
             ));
@@ -148,8 +150,4 @@ impl Taking {
         let outcome = Outcome::Failed { error: ABANDONED.into(), pause };
         ending(job, &outcome, &self.limits, self.now)
     }
-}
-
-fn part(text: &'static str, arguments: Vec<homeroom_store::Value>) -> Write {
-    Write::Part(Sql::new(text, arguments))
 }

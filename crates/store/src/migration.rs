@@ -97,6 +97,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0019_course_notices.sql"),
         postgres: include_str!("../migrations/0019_course_notices.sql"),
     },
+    Migration {
+        version: 20,
+        name: "lanes",
+        sqlite: include_str!("../migrations/0020_lanes.sqlite.sql"),
+        postgres: include_str!("../migrations/0020_lanes.postgres.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

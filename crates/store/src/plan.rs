@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
+use crate::lane::PartRows;
 use crate::row::{References, Row};
 use crate::sql::{Sql, Value};
 use crate::through::{DocumentTest, Passed};
@@ -41,6 +42,9 @@ pub enum Ask {
     /// Rows of a part's own tables, such as jobs: neither documents nor ties nor rights. Answer:
     /// [`Answer::Rows`].
     Part(Sql),
+    /// Rows of one lane, by which other plans of its group need not wait. Answer:
+    /// [`Answer::Rows`].
+    Rows(PartRows, Sql),
     /// Anything else. Answer: [`Answer::Rows`].
     Sql(Sql),
 }
@@ -170,6 +174,8 @@ pub enum Write {
     /// A change of a part's own tables, such as jobs: neither documents nor ties nor rights. What is
     /// remembered about those stays remembered.
     Part(Sql),
+    /// A change of rows of one lane. The statement changes no other rows.
+    Rows(PartRows, Sql),
     /// Anything else.
     Sql(Sql),
 }

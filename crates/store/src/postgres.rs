@@ -2,13 +2,15 @@
 //!
 //! Nodes share nothing but the database. A writing transaction holds the one row of `counter` until
 //! its commit, so ids and change versions are dense and in commit order across nodes, and what a
-//! plan has read stays true until it has written. All statements keep to the SQL that related
+//! plan has read stays true until it has written. Plans that keep to one lane hold that lane's row of
+//! `lane` instead, so documents and lanes are written side by side. All statements keep to the SQL that related
 //! databases share.
 
 mod arrive;
 mod connection;
 mod depart;
 mod error;
+mod lane_writers;
 mod migrate;
 mod own_runtime;
 mod place;
@@ -42,13 +44,15 @@ use crate::commits::Commits;
 use crate::copies::Counted;
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
+use crate::lane::Lane;
 use crate::list::{ListQuery, Page};
 use crate::postgres::connection::{Connector, Role, Shared};
 use crate::postgres::error::Fault;
+use crate::postgres::lane_writers::LaneWriters;
 use crate::postgres::own_runtime::OwnRuntime;
 use crate::postgres::reads::{Lists, Reads};
 use crate::postgres::value::{bytes, document, kind, values};
-use crate::postgres::writer::Writer;
+use crate::postgres::writer::{Setup, Writer};
 use crate::queue::Queue;
 use crate::row::Row;
 use crate::select::{self, Asks};
@@ -67,6 +71,7 @@ pub(crate) struct Postgres(Arc<Inner>);
 
 struct Inner {
     queue: Queue,
+    lanes: LaneWriters,
     reads: Reads,
     memory: Arc<reach::Memory>,
     commits: Arc<Commits>,
@@ -90,18 +95,23 @@ pub(crate) fn open(
     runtime.wait(async move { migrate::migrate(&migrated, made.as_deref()).await })?;
     let is_closed = Arc::new(AtomicBool::new(false));
     let is_closing = Arc::clone(&is_closed);
-    let memory = Arc::default();
-    let remembered = Arc::clone(&memory);
+    let memory = Arc::<reach::Memory>::default();
     let commits = Arc::<Commits>::default();
-    let counted = Arc::clone(&commits);
-    let strict = options.strict;
-    let writer = Writer::new(connector.clone(), strict, schema, is_closing, remembered, counted)?;
+    let setup = Setup {
+        connector: connector.clone(),
+        strict: options.strict,
+        is_closing,
+        memory: Arc::clone(&memory),
+        commits: Arc::clone(&commits),
+    };
+    let writer = Writer::new(setup.clone(), None, schema)?;
     let waiting = Arc::default();
     let answered = Arc::clone(&waiting);
+    let lanes = LaneWriters::new(setup, options.queue, Arc::clone(&waiting));
     let queue =
         Queue::start(options.queue, waiting, move |arrivals| writer.work(&arrivals, &answered))?;
     let reads = Reads::new(connector, runtime.handle(), options);
-    Ok(Postgres(Arc::new(Inner { queue, reads, memory, commits, runtime, is_closed })))
+    Ok(Postgres(Arc::new(Inner { queue, lanes, reads, memory, commits, runtime, is_closed })))
 }
 
 /// Looks for damage by comparing the tables, as far as time permits.
@@ -150,6 +160,7 @@ impl Inner {
             return;
         }
         self.reads.close();
+        self.lanes.close();
         self.queue.close();
     }
 }
@@ -179,11 +190,27 @@ impl Postgres {
         self.0.queue.push(job)
     }
 
-    /// Returns the number of jobs that are not answered yet.
+    /// Submits a job of a lane without waiting for room in its queue.
+    pub(crate) fn offer_in(&self, lane: Lane, job: Box<dyn Job>) -> Result<(), StoreError> {
+        self.0.lanes.queue(lane)?.offer(job)
+    }
+
+    /// Submits a job of a lane and waits for room in its queue.
+    pub(crate) fn push_in(&self, lane: Lane, job: Box<dyn Job>) -> Result<(), StoreError> {
+        self.0.lanes.queue(lane)?.push(job)
+    }
+
+    /// Returns how often plain SQL has made the nodes forget what they remember, by this one.
+    pub(crate) fn forgotten(&self) -> u64 {
+        self.0.commits.forgotten()
+    }
+
+    /// Returns the number of commits and the sum of their times.
     pub(crate) fn commits(&self) -> (u64, Duration) {
         self.0.commits.so_far()
     }
 
+    /// Returns the number of jobs that are not answered yet.
     pub(crate) fn waiting(&self) -> usize {
         self.0.queue.waiting()
     }

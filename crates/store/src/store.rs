@@ -6,6 +6,7 @@ mod copy;
 mod direct;
 mod handle;
 mod job;
+mod lane;
 mod list_request;
 mod mask;
 mod moment;

@@ -127,9 +127,15 @@ fn what_cannot_be_imported_says_why() {
 
 #[test]
 fn no_acknowledged_commit_is_lost_when_the_server_is_killed() {
-    let place = Place::new();
-    let mut server = Server::start(&place);
-    let mut lms = Learning::of(&place, &server);
+    no_commit_is_lost(&Place::new());
+    for database in Database::on_each_server() {
+        no_commit_is_lost(&Place::with_store(&database.url()));
+    }
+}
+
+fn no_commit_is_lost(place: &Place) {
+    let mut server = Server::start(place);
+    let mut lms = Learning::of(place, &server);
     lms.import("library", &sample_package());
     lms.register("r-1", "library");
     let launch = lms.launch("r-1");
@@ -141,7 +147,7 @@ fn no_acknowledged_commit_is_lost_when_the_server_is_killed() {
         }
         server.kill();
 
-        server = Server::start(&place);
+        server = Server::start(place);
         lms.client = server.client();
         let boot = lms.boot(&launch);
         let last = round * 10 + 7;

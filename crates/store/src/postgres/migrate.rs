@@ -31,6 +31,10 @@ const FIRST_VERSION: &str = "INSERT INTO homeroom_store (name, version) VALUES (
      ON CONFLICT (name) DO NOTHING";
 const HOLD_VERSION: &str = "SELECT version FROM homeroom_store WHERE name = 'schema' FOR UPDATE";
 const HOLD_COUNTER: &str = "SELECT id FROM counter WHERE name = 'writer' FOR UPDATE";
+/// Waits for the transactions of all lanes, and keeps further ones waiting.
+const HOLD_LANES: &str = "SELECT name FROM lane ORDER BY name FOR UPDATE";
+/// The version that brought lanes.
+const LANES_SINCE: i64 = 20;
 const SET_VERSION: &str = "UPDATE homeroom_store SET version = ?1 WHERE name = 'schema'";
 const FORGET_NODES: &str = "DELETE FROM node WHERE seen < ?1";
 
@@ -111,6 +115,9 @@ async fn step(connection: &Connection, migration: &Migration) -> Result<(), Faul
         // transaction ends before this one begins, or finds the new version and writes nothing.
         if found > 0 {
             version(connection, HOLD_COUNTER).await?;
+        }
+        if found >= LANES_SINCE {
+            connection.query(HOLD_LANES, &[]).await?;
         }
         tracing::info!(version = migration.version, name = migration.name, "migrates the store");
         // Texts compare by their bytes, as in SQLite, whatever the database's locale.

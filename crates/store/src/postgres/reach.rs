@@ -8,4 +8,4 @@ mod statements;
 pub(super) use look::look;
 pub(super) use memory::{Memory, Versions};
 pub(super) use reaching::{Of, ReachStatement, Reaching};
-pub(super) use statements::{ALL_VERSIONS, ANY, BUMP, UNKNOWN};
+pub(super) use statements::{ALL_VERSIONS, ANY, BUMP, SCHEMA_VERSION, UNKNOWN};

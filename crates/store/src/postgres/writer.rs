@@ -10,6 +10,8 @@ mod ask;
 mod batch;
 mod commit;
 mod group;
+mod hold;
+mod statement;
 mod touch;
 
 use std::num::NonZeroU32;
@@ -24,6 +26,7 @@ use crate::commits::Commits;
 use crate::copies::Counted;
 use crate::error::StoreError;
 use crate::id::Uuid;
+use crate::lane::Lane;
 use crate::postgres::connection::{Connection, Connector, Role};
 use crate::postgres::error::Fault;
 use crate::postgres::reach::Memory;
@@ -40,7 +43,20 @@ const PAUSE_MAX: Duration = Duration::from_millis(250);
 const PATIENCE_AT_CLOSE: Duration = Duration::from_secs(2);
 /// Longest time to roll a failed transaction back.
 const ROLLBACK: Duration = Duration::from_secs(5);
-/// The writer of a node.
+/// What the writers of a node share.
+#[derive(Clone)]
+pub(super) struct Setup {
+    pub(super) connector: Connector,
+    /// For tests: one transaction in this many fails once.
+    pub(super) strict: Option<NonZeroU32>,
+    pub(super) is_closing: Arc<AtomicBool>,
+    /// Where ties lead; shared with readers.
+    pub(super) memory: Arc<Memory>,
+    /// The commits of this node.
+    pub(super) commits: Arc<Commits>,
+}
+
+/// A writer of a node: that of the documents, or that of a lane.
 pub(super) struct Writer {
     runtime: Runtime,
     state: WriterState,
@@ -52,6 +68,8 @@ pub(super) struct Writer {
 struct WriterState {
     connector: Connector,
     connection: Option<Connection>,
+    /// The lane that it writes; without one, documents and everything else.
+    lane: Option<Lane>,
     node: uuid::Uuid,
     /// Number of the transaction, incremented by every attempt.
     txn: i64,
@@ -71,14 +89,13 @@ struct WriterState {
 }
 
 impl Writer {
+    /// Creates the writer of a lane, or without one that of the documents.
     pub(super) fn new(
-        connector: Connector,
-        strict: Option<NonZeroU32>,
+        setup: Setup,
+        lane: Option<Lane>,
         schema: Option<String>,
-        is_closing: Arc<AtomicBool>,
-        memory: Arc<Memory>,
-        commits: Arc<Commits>,
     ) -> Result<Self, StoreError> {
+        let Setup { connector, strict, is_closing, memory, commits } = setup;
         // On the writer's own thread, so that no answer waits for another thread to wake up.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| StoreError::Failed(error.to_string()))?;
@@ -86,6 +103,7 @@ impl Writer {
         let state = WriterState {
             connector,
             connection: None,
+            lane,
             node,
             txn: 0,
             strict,
@@ -234,15 +252,19 @@ impl WriterState {
         self.txn += 1;
         let failing = self.shall_fail();
         let memory = Arc::clone(&self.memory);
-        if let Some(change_version) = memory.behind() {
+        if self.lane.is_none()
+            && let Some(change_version) = memory.behind()
+        {
             let seen = Counted { change_version, ..Counted::default() };
             let (_, raised) = place::raise(self.connection().await?, seen).await?;
             let version = raised.version;
             tracing::warn!(version, "the database has gone back: change versions continue above");
             memory.caught_up();
         }
+        let lane = self.lane;
         let connection = self.connection().await?;
-        let Prepared { last, ended } = prepare(connection, &memory, jobs, positions).await?;
+        let prepared = prepare(connection, &memory, lane, jobs, positions).await?;
+        let Prepared { last, ended, is_forgetful } = prepared;
         if let Some(Failing::Statement) = failing {
             return Err(Fault::Again("made to fail at a statement".into()));
         }
@@ -253,6 +275,9 @@ impl WriterState {
         let begun = Instant::now();
         self.commit(&last, failing).await?;
         self.commits.note(begun.elapsed());
+        if is_forgetful {
+            self.commits.note_forgetting();
+        }
         Ok(ended)
     }
 

@@ -143,11 +143,12 @@ impl Writer {
             for job in group.drain(..) {
                 job.answer(ended.clone());
             }
-            if self.checkpointer.wants_restart()
-                && self.postponed.is_none_or(|since| since.elapsed() > checkpoint::POSTPONED)
-            {
-                let is_done = checkpoint::restart(&self.connection, &self.shared);
-                self.postponed = (!is_done).then(Instant::now);
+            if self.checkpointer.wants_restart() {
+                if self.postponed.is_none_or(|since| since.elapsed() > checkpoint::POSTPONED) {
+                    let is_done = checkpoint::restart(&self.connection, &self.shared);
+                    self.postponed = (!is_done).then(Instant::now);
+                }
+                self.checkpointer.restarted();
             }
         }
         // Two checkpoints at once would be in each other's way.

@@ -235,18 +235,31 @@ impl Store {
             Engine::Sqlite(sqlite) => {
                 let bytes = |file: &Path| std::fs::metadata(file).map_or(0, |about| about.len());
                 let (commits, commit_time) = sqlite.shared.commits.so_far();
+                let (checkpoints, checkpoint_time) = sqlite.shared.commits.checkpoints();
                 StoreLoad {
                     waiting: sqlite.writer.waiting(),
                     log_bytes: bytes(&sqlite.shared.file.log_file()),
                     file_bytes: bytes(&sqlite.shared.file.path),
                     commits,
                     commit_time,
+                    checkpoints,
+                    checkpoint_time,
+                    forgotten: sqlite.shared.commits.forgotten(),
                 }
             }
             Engine::Postgres(postgres) => {
                 let (commits, commit_time) = postgres.commits();
                 let waiting = postgres.waiting();
-                StoreLoad { waiting, log_bytes: 0, file_bytes: 0, commits, commit_time }
+                StoreLoad {
+                    waiting,
+                    log_bytes: 0,
+                    file_bytes: 0,
+                    commits,
+                    commit_time,
+                    checkpoints: 0,
+                    checkpoint_time: Duration::ZERO,
+                    forgotten: postgres.forgotten(),
+                }
             }
         }
     }

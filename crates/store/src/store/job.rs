@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::errand::Errand;
 use crate::error::StoreError;
+use crate::lane::Lane;
 use crate::plan::{Answer, Ask, Decide, Decision, Plan, ROUNDS_MAX, Ran, Refused, Write};
 use crate::waiting::{Busy, QueueName};
 
@@ -51,6 +52,8 @@ pub(crate) enum Step {
 
 pub(super) struct PlanJob<D: Decide, R> {
     plans: Vec<PlanProgress<D>>,
+    /// The lane that the plans keep to.
+    lane: Option<Lane>,
     errand: Errand,
     reply: Option<R>,
 }
@@ -73,7 +76,13 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> PlanJob<D, R> {
             value: None,
             outcome: Err(Refused::Store(StoreError::Closed)),
         };
-        Self { plans: plans.into_iter().map(progress).collect(), errand, reply: Some(reply) }
+        let plans = plans.into_iter().map(progress).collect();
+        Self { plans, lane: None, errand, reply: Some(reply) }
+    }
+
+    /// Returns the job of plans that keep to a lane; one that leaves it ends with an error.
+    pub(super) fn in_lane(self, lane: Lane) -> Self {
+        Self { lane: Some(lane), ..self }
     }
 }
 
@@ -114,7 +123,14 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
         let decide = progress.decide.as_mut().expect("a plan is begun before it decides");
         progress.rounds += 1;
         let decided = catch_unwind(AssertUnwindSafe(|| decide.decide(found)));
+        let lane = self.lane;
         let refusal = match decided {
+            Ok(Decision::Ask(more)) if lane.is_some_and(|lane| !all_of(lane, &more)) => outside(),
+            Ok(Decision::Write(writes, _))
+                if lane.is_some_and(|lane| !writes.iter().all(|write| lane.has_write(write))) =>
+            {
+                outside()
+            }
             Ok(Decision::Ask(more)) if progress.rounds < ROUNDS_MAX => return Step::Ask(more),
             Ok(Decision::Write(writes, value)) => {
                 progress.value = Some(value);
@@ -151,4 +167,16 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
             reply(outcomes);
         }
     }
+}
+
+/// Returns whether a lane may ask all of this.
+pub(super) fn all_of(lane: Lane, asks: &[Ask]) -> bool {
+    asks.iter().all(|ask| lane.has_ask(ask))
+}
+
+/// Returns the refusal of a plan that leaves its lane.
+pub(super) fn outside<E>() -> Refused<E> {
+    Refused::Store(StoreError::Failed(
+        "a plan of a lane asks for or writes what is not its rows".into(),
+    ))
 }

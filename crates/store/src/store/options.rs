@@ -48,7 +48,7 @@ impl Options {
             list_deadline: Duration::from_secs(5),
             page_bytes: 4_096,
             cache_kib: 16_384,
-            wal_bytes_max: 256 << 20,
+            wal_bytes_max: 64 << 20,
             silence_max: crate::postgres::SILENCE_MAX,
             strict: None,
         }
@@ -73,6 +73,13 @@ pub struct StoreLoad {
     pub commits: u64,
     /// Sum of the times that these commits took until they were durable.
     pub commit_time: Duration,
+    /// SQLite: number of times that the log was copied into the file.
+    pub checkpoints: u64,
+    /// Sum of the times of these copies, with their syncs.
+    pub checkpoint_time: Duration,
+    /// Number of times that what the writer remembers of documents, ties and rights was emptied: by
+    /// a plan's plain SQL, or by a transaction that failed. Rows of parts never do that.
+    pub forgotten: u64,
 }
 
 /// The result of a check for damage.

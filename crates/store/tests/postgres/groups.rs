@@ -18,6 +18,8 @@ fn does() -> impl Strategy<Value = Does> {
         4 => name().prop_map(|name| Does::Delete { name }),
         1 => name().prop_map(|name| Does::Blind { name }),
         1 => name().prop_map(|name| Does::Count { name }),
+        4 => (name(), any::<bool>())
+            .prop_map(|(owner, counts_all)| Does::Turn { owner, counts_all }),
         1 => Just(Does::Broken),
     ]
 }

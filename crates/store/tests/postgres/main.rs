@@ -5,6 +5,7 @@ mod gate;
 mod given_up;
 mod groups;
 mod hung_up;
+mod lanes;
 mod nodes;
 mod outages;
 mod proxy;

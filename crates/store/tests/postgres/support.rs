@@ -1,8 +1,8 @@
 //! Plans like those of the data API, and the contents of a store.
 
 use homeroom_store::{
-    Answer, Ask, Decide, Decision, DocumentId, KindId, NaturalKey, NewDocument, Options, Plan,
-    References, Refused, Sql, Store, StoreUrl, Tombstone, Uuid, Value, Write,
+    Answer, Ask, Decide, Decision, DocumentId, KindId, Lane, NaturalKey, NewDocument, Options,
+    Plan, References, Refused, Sql, Store, StoreUrl, Tombstone, Uuid, Value, Write,
 };
 
 pub fn key(name: u8) -> NaturalKey {
@@ -20,12 +20,21 @@ pub enum Does {
     Blind { name: u8 },
     /// Counts documents by one statement, and stores the number by another.
     Count { name: u8 },
+    /// Adds one to an owner's row of a part, or sets it to the number of all rows.
+    Turn { owner: u8, counts_all: bool },
     /// Fails in its statement.
     Broken,
 }
 
 /// A statement that fails on every database because of a value.
 const BROKEN: &str = "SELECT abs(CAST('-9223372036854775808' AS bigint))";
+
+/// The lane of [`Does::Turn`].
+const TURNS: Lane = Lane::new("job");
+const TURN: &str = "SELECT taken FROM job_turn WHERE kind = 'k' AND owner = ?1";
+const ALL_TURNS: &str = "SELECT CAST(sum(taken) AS bigint) FROM job_turn";
+const PUT_TURN: &str = "INSERT INTO job_turn (kind, owner, taken) VALUES ('k', ?1, ?2) \
+     ON CONFLICT (kind, owner) DO UPDATE SET taken = excluded.taken";
 
 #[derive(Clone)]
 pub struct Doing {
@@ -41,6 +50,10 @@ pub fn plan(number: u32, does: Does) -> Plan<Doing> {
         Does::Upsert { name, .. } | Does::Delete { name } => vec![Ask::Document(key(*name))],
         Does::Blind { .. } => vec![],
         Does::Count { .. } => vec![Ask::Sql(Sql::new("SELECT count(*) FROM doc", vec![]))],
+        Does::Turn { owner, counts_all: false } => {
+            vec![Ask::Rows(TURNS.rows(owner), Sql::new(TURN, vec![owner.to_string().into()]))]
+        }
+        Does::Turn { .. } => vec![Ask::Rows(TURNS.all(), Sql::new(ALL_TURNS, vec![]))],
         Does::Broken => vec![Ask::Sql(Sql::new(BROKEN, vec![]))],
     };
     let mut uuid = [0; 16];
@@ -144,6 +157,14 @@ impl Decide for Doing {
                 let write = Write::Sql(Sql::new(text, arguments));
                 Decision::Write(vec![write], format!("{rows:?}"))
             }
+            (Does::Turn { owner, .. }, _) => {
+                let Some(Answer::Rows(rows)) = found.into_iter().next() else {
+                    return Decision::Refuse("no rows".into());
+                };
+                let taken = rows.first().and_then(|row| row[0].as_integer()).unwrap_or(0) + 1;
+                let put = Sql::new(PUT_TURN, vec![owner.to_string().into(), taken.into()]);
+                Decision::Write(vec![Write::Rows(TURNS.rows(owner), put)], format!("turn {taken}"))
+            }
             (Does::Broken, _) => Decision::Refuse("it cannot be asked".into()),
         }
     }
@@ -167,6 +188,7 @@ pub fn holds(store: &Store) -> Vec<Vec<Vec<Value>>> {
         "SELECT kind, block, n FROM tally WHERE n <> 0 ORDER BY kind, block",
         "SELECT cv, kind, uuid, key, key_values, modified FROM tomb ORDER BY cv",
         "SELECT id, name FROM kind ORDER BY id",
+        "SELECT owner, taken FROM job_turn ORDER BY owner",
     ]
     .map(|text| store.query_blocking(Sql::new(text, vec![])).unwrap())
     .to_vec()

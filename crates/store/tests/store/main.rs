@@ -7,6 +7,7 @@ mod direct;
 mod faults;
 mod files;
 mod given_up;
+mod lanes;
 mod moments;
 mod numbers;
 mod promises;

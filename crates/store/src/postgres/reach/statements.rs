@@ -20,6 +20,9 @@ pub(super) const SCHEMA: i32 = -4;
 pub(in crate::postgres) const ALL_VERSIONS: &str = "SELECT label, version FROM tie_version \
      UNION ALL SELECT -3, version FROM access_version WHERE id = 1 \
      UNION ALL SELECT -4, version FROM homeroom_store WHERE name = 'schema'";
+/// Reads the version of the tables alone, when a transaction of a lane begins.
+pub(in crate::postgres) const SCHEMA_VERSION: &str = "SELECT CAST(-4 AS integer), version FROM homeroom_store \
+     WHERE name = 'schema'";
 /// Reads the version of the last change of any tie.
 pub(super) const VERSION: &str = "SELECT version FROM tie_version WHERE label = -1";
 /// Sets a version for labels.

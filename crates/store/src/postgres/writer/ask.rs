@@ -86,7 +86,7 @@ impl Questions {
                 }
             }
             Ask::AccessVersion => self.asks_access = true,
-            Ask::Part(sql) | Ask::Sql(sql) => self.sql.push(sql.clone()),
+            Ask::Part(sql) | Ask::Rows(_, sql) | Ask::Sql(sql) => self.sql.push(sql.clone()),
         }
     }
 
@@ -236,7 +236,9 @@ impl Found {
                 // If the row is missing, this version equals no other, so nobody is recognized.
                 Answer::AccessVersion(self.access.unwrap_or(i64::MIN))
             }
-            Ask::Part(_) | Ask::Sql(_) => self.sql.pop_front().unwrap_or(Answer::Rows(vec![])),
+            Ask::Part(_) | Ask::Rows(..) | Ask::Sql(_) => {
+                self.sql.pop_front().unwrap_or(Answer::Rows(vec![]))
+            }
         }
     }
 }

@@ -2,53 +2,21 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use tokio_postgres::types::ToSql;
-
 use crate::id::DocumentId;
+use crate::lane::Lane;
 use crate::plan::{NewDocument, Tombstone, Write};
 use crate::postgres::reach::{ANY, BUMP, UNKNOWN};
 use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, Written};
+use crate::postgres::writer::hold::Held;
+use crate::postgres::writer::statement::{Origin, Statement, arrays, foreign};
 use crate::postgres::writer::touch::{self, Changed};
 use crate::row::{Count, References, Row};
-use crate::sql::{Sql, Value};
+use crate::sql::Value;
 use crate::tie::Tie;
 
 /// Most bytes of texts in one statement, except for a single text that is larger.
 const BYTES_MAX: usize = 4 << 20;
-
-/// A writing statement and its arguments.
-pub(super) struct Statement {
-    pub(super) text: &'static str,
-    columns: Vec<Column>,
-    values: Vec<Written>,
-    pub(super) origin: Origin,
-}
-
-/// The origin of a statement, by which its effects are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// The store itself.
-    Store,
-    /// A plan, on a part's own tables.
-    Part,
-    /// A plan, as plain SQL: its effect is unknown.
-    Plan,
-}
-
-impl Origin {
-    /// Returns whether it is unknown if a statement's values have the form that it needs.
-    pub(super) fn is_foreign(self) -> bool {
-        self != Self::Store
-    }
-}
-
-impl Statement {
-    pub(super) fn arguments(&self) -> Vec<&(dyn ToSql + Sync)> {
-        let columns = self.columns.iter().map(|column| column as &(dyn ToSql + Sync));
-        columns.chain(self.values.iter().map(|value| value as &(dyn ToSql + Sync))).collect()
-    }
-}
 
 /// Collects writes in order and returns statements with the same effects in the same order.
 pub(super) struct Batch {
@@ -63,6 +31,10 @@ pub(super) struct Batch {
     open: Open,
     /// What the writes of the open part change.
     changed: Changed,
+    /// The lane of its plans; without one, they may write documents.
+    lane: Option<Lane>,
+    /// The lanes whose rows the transaction may read and write.
+    pub(super) held: Held,
 }
 
 /// Writes that do not affect each other.
@@ -87,11 +59,18 @@ struct Edge {
 
 impl Batch {
     /// Creates a batch that continues from a last id, a last change version and a version of the
-    /// ties.
-    pub(super) fn new(last_id: i64, last_change_version: i64, ties: i64) -> Self {
+    /// ties, in a transaction that holds some lanes.
+    pub(super) fn new(
+        (last_id, last_change_version): (i64, i64),
+        ties: i64,
+        lane: Option<Lane>,
+        held: Held,
+    ) -> Self {
         Self {
             last_id,
             last_change_version,
+            lane,
+            held,
             tally: HashMap::new(),
             ties,
             changed_ties: BTreeSet::new(),
@@ -118,13 +97,14 @@ impl Batch {
     }
 
     fn take(&mut self, write: Write) {
+        self.done.extend(self.held.for_write(&write));
         match write {
             Write::Create(new) => self.create(new),
             Write::Replace { old, old_references, old_ties, new } => {
                 self.replace(old, &old_references, &old_ties, new);
             }
             Write::Delete { row, ties, tombstone } => self.delete(*row, ties, tombstone),
-            Write::Part(sql) => self.done.push(foreign(sql, Origin::Part)),
+            Write::Part(sql) | Write::Rows(_, sql) => self.done.push(foreign(sql, Origin::Part)),
             Write::Sql(sql) => {
                 self.close();
                 self.changed_ties.insert(UNKNOWN);
@@ -193,6 +173,11 @@ impl Batch {
         std::mem::take(&mut self.open).into_statements(&mut self.done);
     }
 
+    /// Returns whether a plan's plain SQL may have changed anything.
+    pub(super) fn is_forgetful(&self) -> bool {
+        self.changed_ties.contains(&UNKNOWN)
+    }
+
     /// Returns the statements of everything added since the last call.
     pub(super) fn take_statements(&mut self) -> Vec<Statement> {
         self.close();
@@ -227,6 +212,9 @@ impl Batch {
             labels.push(ANY);
             let values = vec![Written(Value::Integer(self.ties + 1))];
             statements.push(Statement { values, ..arrays(BUMP, vec![Column::Kinds(labels)]) });
+        }
+        if self.lane.is_some() {
+            return statements;
         }
         let numbers = [self.last_id, self.last_change_version];
         let values = numbers.map(|number| Written(Value::Integer(number))).into();
@@ -275,15 +263,6 @@ impl Open {
         edges(EDGES, &self.edges, out);
         ties(TIES, &self.ties, out);
     }
-}
-
-fn arrays(text: &'static str, columns: Vec<Column>) -> Statement {
-    Statement { text, columns, values: vec![], origin: Origin::Store }
-}
-
-fn foreign(sql: Sql, origin: Origin) -> Statement {
-    let values = sql.arguments.into_iter().map(Written).collect();
-    Statement { text: sql.text, columns: vec![], values, origin }
 }
 
 fn edges(text: &'static str, all: &[Edge], out: &mut Vec<Statement>) {

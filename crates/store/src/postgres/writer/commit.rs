@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 
 use crate::copies::now_us;
 use crate::error::StoreError;
+use crate::lane::Lane;
 use crate::postgres::connection::in_order;
 use crate::postgres::error::Fault;
-use crate::postgres::writer::batch::Statement;
 use crate::postgres::writer::group::{prepare_all, run};
+use crate::postgres::writer::hold::HOLD_LANE;
+use crate::postgres::writer::statement::Statement;
 use crate::postgres::writer::{Failing, PAUSE_MAX, WriterState};
 
 /// How long to try to find out the outcome of a commit.
@@ -95,11 +97,14 @@ impl WriterState {
     }
 
     async fn look_up(&mut self) -> Result<bool, Fault> {
-        let (node, txn) = (self.node, self.txn);
+        let (node, txn, lane) = (self.node, self.txn, self.lane);
         let connection = self.connection().await?;
         let look_up = async {
             connection.simple("BEGIN").await?;
-            connection.query(WAIT, &[]).await?;
+            match lane.map(Lane::name) {
+                Some(name) => connection.query(HOLD_LANE, &[&name]).await?,
+                None => connection.query(WAIT, &[]).await?,
+            };
             let rows = connection.query(LAST, &[&node]).await?;
             let last: Option<i64> = rows.first().map(|row| row.try_get(0)).transpose()?;
             connection.simple("ROLLBACK").await?;

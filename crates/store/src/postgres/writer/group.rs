@@ -7,15 +7,19 @@
 use std::collections::HashMap;
 
 use tokio_postgres::Row as SqlRow;
+use tokio_postgres::types::ToSql;
 
 use crate::error::StoreError;
+use crate::lane::Lane;
 use crate::plan::{Ask, Write};
 use crate::postgres::connection::{Connection, Ready, in_order};
 use crate::postgres::error::Fault;
 use crate::postgres::error::damaged;
-use crate::postgres::reach::{ALL_VERSIONS, Memory, Versions};
+use crate::postgres::reach::{ALL_VERSIONS, Memory, SCHEMA_VERSION, Versions};
 use crate::postgres::writer::ask::{AskStatement, Found, Questions};
-use crate::postgres::writer::batch::{Batch, Origin, Statement};
+use crate::postgres::writer::batch::Batch;
+use crate::postgres::writer::hold::{HOLD_LANE, Held};
+use crate::postgres::writer::statement::{Origin, Statement};
 use crate::postgres::writer::touch::{self, Changed, Touch};
 use crate::store::{Job, Step};
 
@@ -28,6 +32,8 @@ pub(super) struct Prepared {
     pub(super) last: Vec<Statement>,
     /// The change version of each plan that ended with writes, or with none to do.
     pub(super) ended: Vec<(Position, i64)>,
+    /// Whether a plan's plain SQL may have changed anything.
+    pub(super) is_forgetful: bool,
 }
 
 /// The progress of a plan.
@@ -48,19 +54,26 @@ struct Member {
 const HOLD: &str = "SELECT id, cv FROM counter WHERE name = 'writer' FOR UPDATE";
 const BEGIN: &str = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
-/// Begins a transaction and runs plans in it up to its last statements.
+/// Begins a transaction and runs plans in it up to its last statements. In a lane, no plan asks for
+/// or writes anything but rows of lanes.
 pub(super) async fn prepare(
     connection: &Connection,
     memory: &Memory,
+    lane: Option<Lane>,
     jobs: &mut [Box<dyn Job>],
     positions: &[Position],
 ) -> Result<Prepared, Fault> {
     let mut members: Vec<Member> =
         positions.iter().map(|position| begin(jobs, *position)).collect();
-    let (found, counters) = ask(connection, memory, &members, vec![], AlreadyRead::NOTHING).await?;
+    let mut held = Held::begun_with(lane);
+    let first_locks = locks(&mut held, &members);
+    let unread = AlreadyRead { ties: Ties::Unread(lane), access: None };
+    let (found, counters) = ask(connection, memory, &members, first_locks, unread).await?;
     let Counters { id, change_version, ties } = counters.ok_or_else(|| damaged("counter"))?;
-    memory.count(change_version)?;
-    let mut batch = Batch::new(id, change_version, ties.any());
+    if lane.is_none() {
+        memory.count(change_version)?;
+    }
+    let mut batch = Batch::new((id, change_version), ties.any(), lane, held);
     let mut access = ties.access();
     let mut ties = Some(ties);
     let mut has_written = false;
@@ -72,13 +85,14 @@ pub(super) async fn prepare(
             let mut answers = match found.take() {
                 Some(found) => found,
                 None => {
-                    let writes = batch.take_statements();
-                    if writes.iter().any(|write| write.origin != Origin::Part) {
+                    let mut writes = batch.take_statements();
+                    if writes.iter().any(|write| write.origin.may_tie()) {
                         ties = None;
                     }
                     if writes.iter().any(|write| write.origin == Origin::Plan) {
                         access = None;
                     }
+                    writes.extend(locks(&mut batch.held, &members[first..]));
                     let ties = ties.as_ref().map_or(Ties::Changed, Ties::Read);
                     let read = AlreadyRead { ties, access };
                     ask(connection, memory, &members[first..], writes, read).await?.0
@@ -105,8 +119,9 @@ pub(super) async fn prepare(
             first += 1;
         }
         if first == members.len() {
+            let is_forgetful = batch.is_forgetful();
             let last = if has_written { batch.take_last() } else { vec![] };
-            return Ok(Prepared { last, ended });
+            return Ok(Prepared { last, ended, is_forgetful });
         }
         for member in &mut members[first..] {
             touched.clear();
@@ -123,6 +138,15 @@ pub(super) async fn prepare(
 fn begin(jobs: &mut [Box<dyn Job>], position: Position) -> Member {
     let asks = jobs[position.0].begin(position.1, true);
     Member { position, state: State::Asking(asks), seen: vec![] }
+}
+
+/// Returns the statements that lock the lanes of the members' questions.
+fn locks(held: &mut Held, members: &[Member]) -> Vec<Statement> {
+    let asks = members.iter().filter_map(|member| match &member.state {
+        State::Asking(asks) => Some(asks),
+        State::Decided(_) => None,
+    });
+    asks.flatten().filter_map(|ask| held.for_ask(ask)).collect()
 }
 
 /// Gives a plan its answers and lets it decide.
@@ -152,8 +176,8 @@ struct Counters {
 /// The known state of the ties when a round trip begins.
 #[derive(Clone, Copy)]
 enum Ties<'v> {
-    /// Unknown: the transaction begins with this flight.
-    Unread,
+    /// Unknown: the transaction begins with this flight, in a lane or with the counter.
+    Unread(Option<Lane>),
     /// As committed.
     Read(&'v Versions),
     /// The transaction may have changed some of them itself.
@@ -168,11 +192,6 @@ struct AlreadyRead<'v> {
     access: Option<i64>,
 }
 
-impl AlreadyRead<'_> {
-    /// The transaction begins with this flight.
-    const NOTHING: Self = Self { ties: Ties::Unread, access: None };
-}
-
 /// Writes the given statements and then asks the members' questions, in one flight; climbs that are
 /// not remembered take another flight. The first flight begins the transaction and returns the
 /// counters.
@@ -183,7 +202,7 @@ async fn ask(
     writes: Vec<Statement>,
     AlreadyRead { ties, access }: AlreadyRead<'_>,
 ) -> Result<(Found, Option<Counters>), Fault> {
-    let is_first = matches!(ties, Ties::Unread);
+    let begins = if let Ties::Unread(lane) = ties { Begins::With(lane) } else { Begins::Not };
     let mut questions = Questions::default();
     for member in members {
         if let State::Asking(asks) = &member.state {
@@ -192,8 +211,9 @@ async fn ask(
             }
         }
     }
-    let (questions, mut found) = questions.into_statements(is_first || access.is_some());
-    let asked = fly(connection, memory, &writes, &questions, is_first);
+    let (questions, mut found) =
+        questions.into_statements(begins != Begins::Not || access.is_some());
+    let asked = fly(connection, memory, &writes, &questions, begins);
     let (rows, counters) = connection.answered(asked).await?;
     let begun = counters.as_ref().and_then(|counters| counters.ties.access());
     if let Some(version) = access.or(begun) {
@@ -203,13 +223,14 @@ async fn ask(
         question.read(&rows, &mut found)?;
     }
     let ties = match ties {
-        Ties::Unread => counters.as_ref().map(|counters| &counters.ties),
+        Ties::Unread(_) => counters.as_ref().map(|counters| &counters.ties),
         Ties::Read(ties) => Some(ties),
         Ties::Changed => None,
     };
     let climbs = found.climbs(memory, ties);
     if !climbs.is_empty() {
-        let (rows, _) = connection.answered(fly(connection, memory, &[], &climbs, false)).await?;
+        let (rows, _) =
+            connection.answered(fly(connection, memory, &[], &climbs, Begins::Not)).await?;
         for (question, rows) in climbs.iter().zip(rows) {
             question.read(&rows, &mut found)?;
         }
@@ -220,6 +241,13 @@ async fn ask(
     Ok((found, counters))
 }
 
+/// Whether a transaction begins with a flight, and with which lane; without one, with the counter.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begins {
+    With(Option<Lane>),
+    Not,
+}
+
 /// The rows of each question, and the counters.
 type Flown = (Vec<Vec<SqlRow>>, Option<Counters>);
 
@@ -228,29 +256,37 @@ async fn fly(
     memory: &Memory,
     writes: &[Statement],
     questions: &[AskStatement],
-    is_first: bool,
+    begins: Begins,
 ) -> Result<Flown, Fault> {
     let texts = writes.iter().map(|write| write.text);
     let texts = texts.chain(questions.iter().map(|question| &*question.text));
-    let prepared = prepare_all(connection, texts.chain([HOLD, ALL_VERSIONS])).await?;
+    let (hold, versions) = match begins {
+        Begins::With(Some(_)) => (HOLD_LANE, SCHEMA_VERSION),
+        Begins::With(None) | Begins::Not => (HOLD, ALL_VERSIONS),
+    };
+    let prepared = prepare_all(connection, texts.chain([hold, versions])).await?;
     let begin = async {
-        if !is_first {
-            return Ok(None);
-        }
-        let (begun, counters, ties) = tokio::join!(
+        let Begins::With(lane) = begins else { return Ok(None) };
+        let name = lane.map(Lane::name);
+        let name: Option<&(dyn ToSql + Sync)> = name.as_ref().map(|name| name as _);
+        let (begun, locked, ties) = tokio::join!(
             biased;
             connection.simple(BEGIN),
-            connection.all(&prepared[HOLD], &[]),
-            connection.all(&prepared[ALL_VERSIONS], &[])
+            connection.all(&prepared[hold], name.as_slice()),
+            connection.all(&prepared[versions], &[])
         );
         begun?;
-        let counters = counters?;
-        let row = counters.first().ok_or_else(|| damaged("counter"))?;
+        let locked = locked?;
+        let row = locked.first().ok_or_else(|| damaged(lane.map_or("counter", |_| "lane")))?;
         let ties = Versions::read(&ties?)?;
-        // A migration also locks the counter, so no newer one can come before this transaction
-        // ends.
+        // A migration also locks the counter and the lanes, so no newer one can come before this
+        // transaction ends.
         memory.saw_schema(ties.schema().ok_or_else(|| damaged("homeroom_store"))?)?;
-        Ok(Some(Counters { id: row.try_get(0)?, change_version: row.try_get(1)?, ties }))
+        let (id, change_version) = match lane {
+            Some(_) => (0, 0),
+            None => (row.try_get(0)?, row.try_get(1)?),
+        };
+        Ok(Some(Counters { id, change_version, ties }))
     };
     let write = in_order(writes.iter().map(|write| run(connection, &prepared, write)));
     let ask = in_order(questions.iter().map(|question| async {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::id::{DocumentId, KindId};
+use crate::lane::{Lane, PartRows};
 use crate::plan::{Answer, Ask, Write};
 use crate::row::References;
 use crate::through::Passed;
@@ -25,8 +26,12 @@ pub(super) enum Touch {
     Held(KindId, i64),
     /// Clients and their rights.
     Access,
-    /// Rows of a part's own tables.
+    /// Rows of a part's own tables, whichever.
     Part,
+    /// Rows of a lane, whichever.
+    Lane(Lane),
+    /// Rows of a lane with one key.
+    Row(Lane, u64),
     /// Anything: plain SQL is not analysed.
     All,
 }
@@ -44,6 +49,7 @@ pub(super) fn of_ask(ask: &Ask, out: &mut Vec<Touch>) {
         Ask::Test(Start::Number(number), _) => Touch::Being(*number),
         Ask::AccessVersion => Touch::Access,
         Ask::Part(_) => Touch::Part,
+        Ask::Rows(part, _) => rows(*part),
         Ask::Sql(_) => Touch::All,
     });
 }
@@ -98,8 +104,13 @@ pub(super) fn of_write(write: &Write, out: &mut Vec<Touch>) {
             out.extend(References::targets(&row.references).into_iter().map(edges));
         }
         Write::Part(_) => out.push(Touch::Part),
+        Write::Rows(part, _) => out.push(rows(*part)),
         Write::Sql(_) => out.push(Touch::All),
     }
+}
+
+fn rows(part: PartRows) -> Touch {
+    part.key().map_or(Touch::Lane(part.lane()), |key| Touch::Row(part.lane(), key))
 }
 
 fn held(tie: &Tie) -> Touch {
@@ -115,23 +126,35 @@ fn edges(target: DocumentId) -> Touch {
 pub(super) struct Changed {
     all: bool,
     single: HashSet<Touch>,
+    /// The lanes of which anything was changed.
+    lanes: HashSet<Lane>,
 }
 
 impl Changed {
     pub(super) fn add(&mut self, touched: &[Touch]) {
         self.all |= touched.contains(&Touch::All);
         self.single.extend(touched);
+        self.lanes.extend(touched.iter().filter_map(|touch| match touch {
+            Touch::Lane(lane) | Touch::Row(lane, _) => Some(*lane),
+            _ => None,
+        }));
     }
 
     pub(super) fn clear(&mut self) {
         self.all = false;
         self.single.clear();
+        self.lanes.clear();
     }
 
     /// Returns whether something that was read has changed since.
     pub(super) fn outdates(&self, seen: &[Touch]) -> bool {
         let is_changed = |touch| match touch {
             Touch::All => !self.single.is_empty(),
+            Touch::Part => self.single.contains(&Touch::Part) || !self.lanes.is_empty(),
+            Touch::Lane(lane) => self.single.contains(&Touch::Part) || self.lanes.contains(&lane),
+            Touch::Row(lane, _) => [Touch::Part, Touch::Lane(lane), touch]
+                .iter()
+                .any(|changed| self.single.contains(changed)),
             touch => self.single.contains(&touch),
         };
         !seen.is_empty() && (self.all || seen.iter().copied().any(is_changed))
@@ -142,8 +165,10 @@ impl Changed {
     /// their order in any case.
     pub(super) fn meets(&self, changes: &[Touch]) -> bool {
         let is_changed = |touch: &Touch| {
-            !matches!(touch, Touch::Edges(_) | Touch::Held(..) | Touch::Part)
-                && self.single.contains(touch)
+            !matches!(
+                touch,
+                Touch::Edges(_) | Touch::Held(..) | Touch::Part | Touch::Lane(_) | Touch::Row(..)
+            ) && self.single.contains(touch)
         };
         self.all || changes.iter().any(is_changed)
     }

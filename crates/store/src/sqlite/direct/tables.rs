@@ -125,7 +125,9 @@ impl Tables {
             Ask::AccessVersion => {
                 Answer::AccessVersion(connection.query_row(ACCESS_VERSION, [], |row| row.get(0))?)
             }
-            Ask::Part(sql) | Ask::Sql(sql) => Answer::Rows(rows(connection, sql)?),
+            Ask::Part(sql) | Ask::Rows(_, sql) | Ask::Sql(sql) => {
+                Answer::Rows(rows(connection, sql)?)
+            }
             Ask::Referrers(_) | Ask::Reach(..) | Ask::Test(..) => {
                 let message = "edges cannot be followed during a direct load";
                 return Err(StoreError::Unusable(message.into()));
@@ -155,7 +157,7 @@ impl Tables {
             Write::Replace { old, old_ties, new, .. } => {
                 self.replace(connection, old, &old_ties, &new)
             }
-            Write::Delete { .. } | Write::Part(_) | Write::Sql(_) => {
+            Write::Delete { .. } | Write::Part(_) | Write::Rows(..) | Write::Sql(_) => {
                 let message = "a direct load only creates and replaces documents";
                 Err(StoreError::Unusable(message.into()))
             }

@@ -4,7 +4,7 @@
 //! documents hardly ever fail, because the plan has asked before. So they have no savepoint: the
 //! writes of a transaction are kept until its commit, and if one fails, all before it are repeated
 //! in a new transaction. A statement of a part may well violate a constraint; a plan with one has a
-//! savepoint.
+//! savepoint. What is remembered of documents survives its failure if it is about a part's rows only.
 
 use crate::error::StoreError;
 use crate::plan::Write;
@@ -22,7 +22,9 @@ impl Writer {
         mut writes: Vec<Write>,
     ) -> Result<Result<i64, StoreError>, StoreError> {
         let before = (self.last_id, self.last_change_version);
-        let may_fail = writes.iter().any(|write| matches!(write, Write::Part(_) | Write::Sql(_)));
+        let is_parts = |write: &Write| matches!(write, Write::Part(_) | Write::Rows(..));
+        let may_fail = writes.iter().any(|write| is_parts(write) || matches!(write, Write::Sql(_)));
+        let is_parts_only = writes.iter().all(is_parts);
         if may_fail {
             self.connection.prepare_cached("SAVEPOINT plan")?.execute([])?;
         }
@@ -40,9 +42,12 @@ impl Writer {
             Err(error) if may_fail => {
                 self.connection.execute_batch("ROLLBACK TO plan; RELEASE plan")?;
                 (self.last_id, self.last_change_version) = before;
-                self.targets.forget_all();
-                self.climbs.forget();
-                self.access_version = None;
+                if !is_parts_only {
+                    self.targets.forget_all();
+                    self.climbs.forget();
+                    self.access_version = None;
+                    self.shared.commits.note_forgetting();
+                }
                 Ok(Err(error))
             }
             Err(error) => {
@@ -60,6 +65,7 @@ impl Writer {
         self.climbs.forget();
         self.changed_ties = ChangedTies::default();
         self.access_version = None;
+        self.shared.commits.note_forgetting();
     }
 
     /// Rolls the transaction back, and repeats the writes of all plans before the one that failed.

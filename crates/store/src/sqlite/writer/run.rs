@@ -84,7 +84,9 @@ impl Writer {
             Ask::Reach(start, way) => Answer::Reached(self.reach(*start, way)?),
             Ask::Test(start, test) => Answer::Passed(passed(connection, *start, test)?),
             Ask::AccessVersion => Answer::AccessVersion(self.access_version()?),
-            Ask::Part(sql) | Ask::Sql(sql) => Answer::Rows(rows(connection, sql)?),
+            Ask::Part(sql) | Ask::Rows(_, sql) | Ask::Sql(sql) => {
+                Answer::Rows(rows(connection, sql)?)
+            }
         })
     }
 }

@@ -27,13 +27,14 @@ impl Writer {
                 self.replace(*old, old_references, old_ties, new)
             }
             Write::Delete { row, ties, tombstone } => self.delete(row, ties, tombstone, tally),
-            Write::Part(sql) => self.execute(sql),
+            Write::Part(sql) | Write::Rows(_, sql) => self.execute(sql),
             Write::Sql(sql) => {
                 // It may change anything.
                 self.targets.forget_all();
                 self.climbs.forget();
                 self.changed_ties.add_any();
                 self.access_version = None;
+                self.shared.commits.note_forgetting();
                 self.execute(sql)
             }
         }
