@@ -12,8 +12,6 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
-use crate::plan::{Ask, Write};
-
 /// The tables of a part that are written in order with each other.
 ///
 /// A lane has a row in the table `lane`, which the migration inserts that makes its tables.
@@ -53,16 +51,6 @@ impl Lane {
     /// Returns all rows.
     pub const fn all(self) -> PartRows {
         PartRows { lane: self, key: None }
-    }
-
-    /// Returns whether a plan of this lane may ask this: about rows of the lane, or of a later one.
-    pub(crate) fn has_ask(self, ask: &Ask) -> bool {
-        matches!(ask, Ask::Rows(rows, _) if rows.lane >= self)
-    }
-
-    /// Returns whether a plan of this lane may write this: rows of the lane, or of a later one.
-    pub(crate) fn has_write(self, write: &Write) -> bool {
-        matches!(write, Write::Rows(rows, _) if rows.lane >= self)
     }
 }
 

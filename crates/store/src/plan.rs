@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
-use crate::lane::PartRows;
+use crate::lane::{Lane, PartRows};
 use crate::row::{References, Row};
 use crate::sql::{Sql, Value};
 use crate::through::{DocumentTest, Passed};
@@ -47,6 +47,13 @@ pub enum Ask {
     Rows(PartRows, Sql),
     /// Anything else. Answer: [`Answer::Rows`].
     Sql(Sql),
+}
+
+impl Ask {
+    /// Returns whether a plan of a lane may ask this: about rows of the lane, or of a later one.
+    pub(crate) fn keeps_to(&self, lane: Lane) -> bool {
+        matches!(self, Self::Rows(rows, _) if rows.lane() >= lane)
+    }
 }
 
 /// The statement of [`Ask::AccessVersion`].
@@ -178,6 +185,13 @@ pub enum Write {
     Rows(PartRows, Sql),
     /// Anything else.
     Sql(Sql),
+}
+
+impl Write {
+    /// Returns whether a plan of a lane may write this: rows of the lane, or of a later one.
+    pub(crate) fn keeps_to(&self, lane: Lane) -> bool {
+        matches!(self, Self::Rows(rows, _) if rows.lane() >= lane)
+    }
 }
 
 /// A plan that was executed and is durable.

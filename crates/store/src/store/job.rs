@@ -127,7 +127,7 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
         let refusal = match decided {
             Ok(Decision::Ask(more)) if lane.is_some_and(|lane| !all_of(lane, &more)) => outside(),
             Ok(Decision::Write(writes, _))
-                if lane.is_some_and(|lane| !writes.iter().all(|write| lane.has_write(write))) =>
+                if lane.is_some_and(|lane| !writes.iter().all(|write| write.keeps_to(lane))) =>
             {
                 outside()
             }
@@ -171,7 +171,7 @@ impl<D: Decide, R: FnOnce(Vec<Outcome<D>>) + Send> Job for PlanJob<D, R> {
 
 /// Returns whether a lane may ask all of this.
 pub(super) fn all_of(lane: Lane, asks: &[Ask]) -> bool {
-    asks.iter().all(|ask| lane.has_ask(ask))
+    asks.iter().all(|ask| ask.keeps_to(lane))
 }
 
 /// Returns the refusal of a plan that leaves its lane.
