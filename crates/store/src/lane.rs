@@ -1,9 +1,8 @@
 //! Lanes: the tables of a part, which are written beside the documents.
 //!
 //! A plan of a lane asks for and writes rows of lanes, and nothing else. So it needs no order with
-//! documents: in PostgreSQL it takes the lane's row of `lane` and not that of `counter`, in SQLite it
-//! has a queue of its own before the one writer. Plans of one lane are run as if one after the other,
-//! over all nodes.
+//! documents: in PostgreSQL it takes the lane's row of `lane` and not that of `counter`. Plans of one
+//! lane are run as if one after the other, over all nodes.
 //!
 //! Rows of several parts can be written together, such as a course's and the job that tells of it:
 //! the plan then belongs to the lane whose name comes first in the alphabet, and its transaction

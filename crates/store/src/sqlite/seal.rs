@@ -165,11 +165,9 @@ mod tests {
         std::fs::write(&path, bytes).unwrap();
         let found = compare(&path, &|| false);
         std::fs::remove_file(&path).unwrap();
-        match found {
-            Ok(_) => None,
-            Err(Flaw::Damaged(why)) => Some(why),
-            Err(Flaw::Late | Flaw::Unread(_)) => panic!("it can be read"),
-        }
+        let flaw = found.err()?;
+        let Flaw::Damaged(why) = flaw else { panic!("it can be read") };
+        Some(why)
     }
 
     fn sealed(content: &[u8]) -> Vec<u8> {
