@@ -13,10 +13,13 @@ use homeroom_http::{Body, BodyError, Response, empty_response};
 use homeroom_store::ChangedAt;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use percent_encoding::percent_decode_str;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::course::{CourseFile, blob_id};
 use crate::courses::Courses;
 use crate::error::Error;
+use crate::launch_record::Launch;
 use crate::package::media_type;
 use crate::sql;
 
@@ -35,6 +38,43 @@ impl Courses {
     ) -> Result<Option<CourseFile>, Error> {
         let arguments = vec![course.into(), version.into(), path.into()];
         self.row(sql::FILE, arguments).await?.as_ref().map(CourseFile::of).transpose()
+    }
+
+    /// Finds the file of a launch's version that a path of a URL means: as it is written, else in another
+    /// case, since many courses were made where that is the same, else a folder's page.
+    pub(crate) async fn found(
+        &self,
+        launch: &Launch,
+        path: &str,
+    ) -> Result<Option<CourseFile>, Error> {
+        let (course, version) = (launch.course.as_str(), launch.version);
+        let mut paths: Vec<String> = vec![];
+        for spelled in [percent_decode_str(path).decode_utf8().ok(), Some(path.into())] {
+            let Some(plain) = spelled.as_deref().and_then(plain_path) else { continue };
+            if !paths.contains(&plain) {
+                paths.push(plain);
+            }
+        }
+        for path in &paths {
+            if let Some(file) = self.file(course, version, path).await? {
+                return Ok(Some(file));
+            }
+        }
+        for path in &paths {
+            let mut pages = vec![path.clone()];
+            if path.rsplit('/').next().is_some_and(|last| !last.contains('.')) {
+                pages.extend(["index.html", "index.htm"].map(|page| {
+                    if path.is_empty() { page.to_owned() } else { format!("{path}/{page}") }
+                }));
+            }
+            for page in pages {
+                let arguments = vec![course.into(), version.into(), page.into()];
+                if let Some(row) = self.row(sql::FILE_OTHER_CASE, arguments).await? {
+                    return Ok(Some(CourseFile::of(&row)?));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// Answers with a file.
@@ -110,6 +150,12 @@ impl Courses {
         response.headers_mut().insert(header::CONTENT_TYPE, media);
         Ok(response)
     }
+}
+
+/// Returns a path of a URL without dots and with composed letters; [`None`] if it leads out of the course.
+fn plain_path(path: &str) -> Option<String> {
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    (!parts.contains(&"..")).then(|| parts.join("/").nfc().collect())
 }
 
 fn matches_tag(headers: &HeaderMap, tag: &str) -> bool {

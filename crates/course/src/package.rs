@@ -18,7 +18,7 @@ mod xml;
 pub use archive::{Taking, Unpacking};
 pub use finding::{Finding, Level};
 pub use limits::PackageLimits;
-pub use media::media_type;
+pub use media::{known_type, media_type};
 pub use recognize::{Package, read, web_link};
 pub use standard::Standard;
 pub use tree::{Activity, ActivityType};

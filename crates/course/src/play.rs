@@ -5,7 +5,6 @@ use std::sync::Arc;
 use homeroom_access::Call;
 use homeroom_http::{Body, Known, Params, Problem, Response, Timestamp};
 use http::{HeaderValue, StatusCode, header};
-use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use crate::api::Origins;
@@ -14,6 +13,7 @@ use crate::courses::Courses;
 use crate::error::Error;
 use crate::launch_record::Launch;
 use crate::learner::Learner;
+use crate::package::known_type;
 use crate::pages::{Page, asset, page};
 use crate::registration::Registration;
 use crate::run_time::{ActivityState, Begin, Elements, begin, learner_name, unavailable};
@@ -135,18 +135,16 @@ pub(crate) async fn elements(_play: Play, call: Call) -> Result<Response, Proble
 pub(crate) async fn content(play: Play, call: Call) -> Result<Response, Problem> {
     let launch = play.courses.launch(call.params.get("launch"), call.now.0).await?;
     let missing = || Error::Unknown("such file in the course".into());
-    let path = percent_decode_str(call.params.get("path"));
-    let path = path.decode_utf8().map_err(|_| missing())?;
-    let path: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-    if path.contains(&"..") {
-        return Err(missing().into());
-    }
-    let path = path.join("/");
-    let found = play.courses.file(&launch.course, launch.version, &path).await?;
-    let mut response = play.courses.serve(&call, &found.ok_or_else(missing)?).await?;
+    let found = play.courses.found(&launch, call.params.get("path")).await?;
+    let file = found.ok_or_else(missing)?;
+    let mut response = play.courses.serve(&call, &file).await?;
     let headers = response.headers_mut();
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if known_type(&file.path).is_none() {
+        // Browsers would save such a file instead of showing it.
+        headers.remove(header::CONTENT_TYPE);
+    }
     Ok(response)
 }
 

@@ -105,6 +105,11 @@ pub(crate) const VERSION_DELETE: &str =
 pub(crate) const FILE: &str = "SELECT path, blob, start, bytes, tag, updated FROM course_file \
      WHERE course = ?1 AND version = ?2 AND path = ?3";
 
+/// A file by its path in whatever case.
+pub(crate) const FILE_OTHER_CASE: &str = "SELECT path, blob, start, bytes, tag, updated \
+     FROM course_file WHERE course = ?1 AND version = ?2 AND lower(path) = lower(?3) \
+     ORDER BY path LIMIT 1";
+
 pub(crate) const FILES: &str = "SELECT path, blob, start, bytes, tag, updated FROM course_file \
      WHERE course = ?1 AND version = ?2 ORDER BY path";
 

@@ -9,6 +9,8 @@ mod checkpoint;
 mod copy;
 mod counters;
 mod direct;
+mod erase;
+mod erasures;
 mod error;
 mod file;
 mod lister;

@@ -29,6 +29,7 @@ pub(crate) async fn update(api: Api, mut call: Call) -> Result<Response, Problem
 }
 
 /// Removes a learner with everything that was recorded, and those with the same address if one is named.
+/// Then the files of the store have no byte of it either.
 pub(crate) async fn erase(api: Api, call: Call) -> Result<Response, Problem> {
     let query = call.query()?;
     let mut ids = vec![call.params.get("learner").to_owned()];
@@ -54,5 +55,6 @@ pub(crate) async fn erase(api: Api, call: Call) -> Result<Response, Problem> {
         }
         api.courses.write(vec![write(sql::LEARNER_DELETE, vec![id.into()])]).await?;
     }
+    api.courses.store.erase_deleted().await.map_err(Error::from)?;
     Ok(done())
 }

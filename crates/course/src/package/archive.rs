@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 
-use zip::ZipArchive;
+use unicode_normalization::UnicodeNormalization as _;
 use zip::result::ZipError;
+use zip::{CompressionMethod, ZipArchive};
 
 use super::finding::{Finding, Findings};
 use super::limits::PackageLimits;
@@ -60,7 +61,7 @@ impl Archive {
             if entry.is_dir() {
                 continue;
             }
-            let name = entry.name().to_owned();
+            let name = name_of(entry.name_raw(), entry.name());
             let path = match plain_path(&name, limits.path_bytes) {
                 Ok(path) => path,
                 Err(why) => {
@@ -82,6 +83,15 @@ impl Archive {
             if entry.encrypted() {
                 let message = "the archive has a file with a password; pack it without one";
                 findings.add(Finding::fail("encrypted", message).of_file(path));
+                continue;
+            }
+            let method = entry.compression();
+            if !matches!(method, CompressionMethod::Stored | CompressionMethod::Deflated) {
+                let message = format!(
+                    "the archive has a file packed with {method}, which browsers and players do not \
+                     know; pack it with the usual method (deflate)"
+                );
+                findings.add(Finding::fail("method", message).of_file(path));
                 continue;
             }
             declared = declared.saturating_add(entry.size());
@@ -231,6 +241,12 @@ fn pour(
     }
 }
 
+/// Returns the name of a file: UTF-8 where it is that, whether or not the archive says so, since some
+/// computers do not, with composed letters, which others take apart.
+fn name_of(raw: &[u8], read: &str) -> String {
+    std::str::from_utf8(raw).unwrap_or(read).nfc().collect()
+}
+
 /// Returns a path of an archive with slashes, or why it is refused.
 fn plain_path(name: &str, bytes_max: usize) -> Result<String, &'static str> {
     if name.len() > bytes_max {
@@ -285,6 +301,12 @@ mod tests {
         }
         assert_eq!(plain_path("a\\b//./c.html", 1_024).unwrap(), "a/b/c.html");
         assert!(plain_path(&"a".repeat(2_000), 1_024).is_err());
+    }
+
+    #[test]
+    fn names_are_utf_8_where_they_are_that_and_composed() {
+        assert_eq!(name_of("e\u{301}t\u{e9}.html".as_bytes(), "?"), "\u{e9}t\u{e9}.html");
+        assert_eq!(name_of(b"\x82t\x82.html", "\u{e9}t\u{e9}.html"), "\u{e9}t\u{e9}.html");
     }
 
     #[test]

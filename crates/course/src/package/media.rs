@@ -1,12 +1,13 @@
 //! Media types by the ends of names.
 
-/// Media types by ending, in the order of how often they are met.
+/// Media types by ending, in the order of how often they are met. Pages, scripts and styles have no
+/// encoding here: what they say themselves would not count, and old courses are in others than UTF-8.
 const TYPES: &[(&str, &str)] = &[
-    ("html", "text/html; charset=utf-8"),
-    ("htm", "text/html; charset=utf-8"),
-    ("js", "text/javascript; charset=utf-8"),
+    ("html", "text/html"),
+    ("htm", "text/html"),
+    ("js", "text/javascript"),
     ("mjs", "text/javascript; charset=utf-8"),
-    ("css", "text/css; charset=utf-8"),
+    ("css", "text/css"),
     ("png", "image/png"),
     ("jpg", "image/jpeg"),
     ("jpeg", "image/jpeg"),
@@ -21,7 +22,12 @@ const TYPES: &[(&str, &str)] = &[
     ("xsd", "text/xml"),
     ("dtd", "application/xml-dtd"),
     ("xhtml", "application/xhtml+xml"),
-    ("txt", "text/plain; charset=utf-8"),
+    ("txt", "text/plain"),
+    ("shtml", "text/html"),
+    ("xht", "application/xhtml+xml"),
+    ("csv", "text/csv"),
+    ("map", "application/json"),
+    ("webmanifest", "application/manifest+json"),
     ("vtt", "text/vtt; charset=utf-8"),
     ("srt", "text/plain; charset=utf-8"),
     ("mp4", "video/mp4"),
@@ -29,7 +35,12 @@ const TYPES: &[(&str, &str)] = &[
     ("webm", "video/webm"),
     ("ogv", "video/ogg"),
     ("mov", "video/quicktime"),
+    ("m3u8", "application/vnd.apple.mpegurl"),
+    ("mpd", "application/dash+xml"),
     ("mp3", "audio/mpeg"),
+    ("aac", "audio/aac"),
+    ("weba", "audio/webm"),
+    ("flac", "audio/flac"),
     ("m4a", "audio/mp4"),
     ("wav", "audio/wav"),
     ("ogg", "audio/ogg"),
@@ -43,16 +54,35 @@ const TYPES: &[(&str, &str)] = &[
     ("wasm", "application/wasm"),
     ("zip", "application/zip"),
     ("swf", "application/x-shockwave-flash"),
+    ("apng", "image/apng"),
+    ("jfif", "image/jpeg"),
+    ("tif", "image/tiff"),
+    ("tiff", "image/tiff"),
+    ("cur", "image/x-icon"),
+    ("rtf", "application/rtf"),
+    ("epub", "application/epub+zip"),
+    ("doc", "application/msword"),
+    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ("xls", "application/vnd.ms-excel"),
+    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    ("ppt", "application/vnd.ms-powerpoint"),
+    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    ("glb", "model/gltf-binary"),
+    ("gltf", "model/gltf+json"),
 ];
 
 /// Media types of single files that make a course.
 const COURSES: &[&str] = &["video/mp4", "audio/mpeg", "application/pdf", "video/webm", "audio/mp4"];
 
+/// Returns the media type of a file by its name, if that tells it.
+pub fn known_type(name: &str) -> Option<&'static str> {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    TYPES.iter().find(|(known, _)| known.eq_ignore_ascii_case(ending)).map(|(_, media)| *media)
+}
+
 /// Returns the media type of a file by its name.
 pub fn media_type(name: &str) -> &'static str {
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let found = TYPES.iter().find(|(known, _)| known.eq_ignore_ascii_case(ending));
-    found.map_or("application/octet-stream", |(_, media)| media)
+    known_type(name).unwrap_or("application/octet-stream")
 }
 
 /// Returns the media type of a file that makes a course by itself, by its first bytes or its name.
@@ -88,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_file_is_known_by_its_end_and_a_medium_by_its_beginning() {
-        assert_eq!(media_type("a/Index.HTM"), "text/html; charset=utf-8");
+        assert_eq!(media_type("a/Index.HTM"), "text/html");
         assert_eq!(media_type("noending"), "application/octet-stream");
         assert_eq!(medium("x", b"%PDF-1.7"), Some("application/pdf"));
         assert_eq!(medium("x", b"\0\0\0\x20ftypisom"), Some("video/mp4"));

@@ -125,7 +125,12 @@ fn of_archive(mut archive: Archive, limits: PackageLimits, mut findings: Finding
         }
     };
     let archive = archive.within(&folder);
-    let root = decoded(&bytes).and_then(|text| parse(&text));
+    let (text, is_as_said) = decoded(&bytes);
+    if !is_as_said {
+        let message = "the manifest is not in the encoding that it says; it is read as Latin 1";
+        findings.add(Finding::warn("encoding", message).of_file(path.clone()));
+    }
+    let root = parse(&text);
     let root = match root {
         Ok(root) => root,
         Err(wrong) => {
@@ -157,6 +162,9 @@ fn other_kind(paths: &[String]) -> Finding {
         ("an", "xAPI")
     } else if has(".crs") && has(".au") {
         ("an", "AICC")
+    } else if let Some(inner) = paths.iter().find(|path| path.to_lowercase().ends_with(".zip")) {
+        let message = "the archive has no imsmanifest.xml, but another archive; hand in that one";
+        return Finding::fail("archive-within", message).of_file(inner.clone());
     } else {
         let message = "the archive has no imsmanifest.xml, so it is no SCORM package; export the \
                        course as SCORM 1.2 or SCORM 2004";

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::xml::Element;
 
@@ -107,13 +108,16 @@ pub(crate) fn locate(base: &str, href: &str, files: &Files) -> Target {
     }
     let at = whole.find(['?', '#']).unwrap_or(whole.len());
     let (path, rest) = whole.split_at(at);
-    let path = path.replace('\\', "/");
-    let decoded = percent_decode_str(&path).decode_utf8().map_or(path.clone(), Into::into);
+    let path: String = path.replace('\\', "/").nfc().collect();
+    let decoded =
+        percent_decode_str(&path).decode_utf8().map_or(path.clone(), |text| text.nfc().collect());
     for (path, rest) in [(decoded.as_str(), rest), (path.as_str(), rest), (whole.as_str(), "")] {
         let Some(path) = plain(path) else { continue };
-        if let Some((found, is_exact)) = files.find(&path) {
-            let (path, rest) = (found.to_owned(), rest.to_owned());
-            return Target::File { path, rest, is_exact };
+        for page in [path.clone(), format!("{path}/index.html"), format!("{path}/index.htm")] {
+            if let Some((found, is_exact)) = files.find(page.trim_start_matches('/')) {
+                let (path, rest) = (found.to_owned(), rest.to_owned());
+                return Target::File { path, rest, is_exact };
+            }
         }
     }
     Target::Missing(plain(&decoded).unwrap_or(decoded))
@@ -199,6 +203,8 @@ mod tests {
         assert_eq!(exact("My%20page.html?x=1", "a/"), (page.clone(), "?x=1".into(), true));
         assert_eq!(exact("A\\my page.HTML#t", ""), (page, "#t".into(), false));
         assert_eq!(exact("./b/../index.html", ""), ("index.html".into(), String::new(), true));
+        assert_eq!(exact("/", ""), ("index.html".into(), String::new(), true));
+        assert_eq!(exact("./", "/"), ("index.html".into(), String::new(), true));
         assert!(matches!(locate("", "../x.html", &files), Target::Missing(_)));
         assert!(matches!(locate("a", "https://e.org/x", &files), Target::Elsewhere(_)));
     }

@@ -186,6 +186,49 @@ fn content_has_its_own_listener_with_ranges_and_the_api_is_not_there() {
 }
 
 #[test]
+fn content_is_found_as_on_servers_where_case_does_not_count() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let mut lms = Learning::of(&place, &server);
+    let manifest = "<manifest><metadata><schemaversion>1.2</schemaversion></metadata><organizations>\
+        <organization identifier='o'><title>T</title><item identifier='i' identifierref='r'/>\
+        </organization></organizations><resources><resource identifier='r' href='index.html'/>\
+        </resources></manifest>";
+    let package = packed(&[
+        ("imsmanifest.xml", manifest),
+        ("index.html", "the page"),
+        ("Images/Logo.PNG", "the logo"),
+        ("scripts/my script.js", "the script"),
+        ("100%20.txt", "the text"),
+        ("data.unknown", "<p>what is it?</p>"),
+        ("part/index.htm", "the part"),
+    ]);
+    assert_eq!(lms.import("odd", &package)["status"], "COMPLETE");
+    lms.register("r-1", "odd");
+    let launch = lms.launch("r-1");
+    let origin = lms.boot(&launch)["origins"]["content"].as_str().unwrap().to_owned();
+    let mut content = Client::new(origin.strip_prefix("http://").unwrap().parse().unwrap());
+    for (path, text, media) in [
+        ("index.html", "the page", Some("text/html")),
+        ("INDEX.html", "the page", Some("text/html")),
+        ("images/logo.png", "the logo", Some("image/png")),
+        ("scripts/my%20script.js?v=1", "the script", Some("text/javascript")),
+        ("100%2520.txt", "the text", Some("text/plain")),
+        ("100%20.txt", "the text", Some("text/plain")),
+        ("data.unknown", "<p>what is it?</p>", None),
+        ("part/", "the part", Some("text/html")),
+        ("./part//index.htm", "the part", Some("text/html")),
+    ] {
+        let answer = content.get(&format!("{launch}/content/{path}"));
+        assert_eq!((answer.status, answer.text().as_str()), (200, text), "{path}");
+        assert_eq!(answer.header("content-type"), media, "{path}");
+    }
+    for path in ["none.html", "..%2f..%2fetc%2fpasswd", "%ff", "part/none"] {
+        assert_eq!(content.get(&format!("{launch}/content/{path}")).status, 404, "{path}");
+    }
+}
+
+#[test]
 fn a_link_ends_when_it_says() {
     let place = Place::new();
     let server = Server::start(&place);

@@ -9,6 +9,7 @@ mod blobs;
 mod clock;
 mod commands;
 mod configuration;
+mod course_erasure;
 mod course_posts;
 mod course_sessions;
 mod course_settings;

@@ -173,12 +173,20 @@ fn file_bytes(path: &Path) -> u64 {
 /// Empties a log that is larger than an idle store should keep. Returns false if readers prevent
 /// it, so that it has to be tried again.
 pub(crate) fn shrink(connection: &Connection, shared: &Shared) -> bool {
-    if file_bytes(&shared.file.log_file()) <= BYTES_MIN {
+    if file_bytes(&shared.file.log_file()) <= BYTES_MIN && !shared.erasures.is_log_left() {
         return true;
     }
+    empty(connection, shared)
+}
+
+/// Empties the log. Returns false if readers prevent it.
+pub(crate) fn empty(connection: &Connection, shared: &Shared) -> bool {
     _ = connection.busy_timeout(BRIEF);
     let is_empty = shared.probes.while_ended(|| truncate(connection));
     _ = connection.busy_timeout(BUSY);
+    if is_empty {
+        shared.erasures.log_is_empty();
+    }
     is_empty
 }
 

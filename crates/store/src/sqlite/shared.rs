@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::commits::Commits;
 use crate::error::StoreError;
+use crate::sqlite::erasures::Erasures;
 use crate::sqlite::file::HeldFile;
 use crate::sqlite::probe::Probes;
 use crate::sqlite::reach::SharedClimbs;
@@ -22,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) waiting: Arc<AtomicUsize>,
     /// Why nothing can be written at the moment.
     pub(crate) trouble: Mutex<Option<StoreError>>,
+    /// Who waits until the bytes of deleted rows are gone.
+    pub(crate) erasures: Erasures,
 }
 
 impl Shared {
@@ -35,6 +38,7 @@ impl Shared {
             commits: Commits::default(),
             waiting: Arc::default(),
             trouble: Mutex::new(None),
+            erasures: Erasures::default(),
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::plan::Write;
 use crate::queue::{Arrivals, Group, Queue};
 use crate::row::Count;
 use crate::sqlite::checkpoint::{self, Checkpointer};
+use crate::sqlite::erase;
 use crate::sqlite::error::of_commit;
 use crate::sqlite::reach::{ChangedTies, Climbs};
 use crate::sqlite::shared::Shared;
@@ -143,6 +144,7 @@ impl Writer {
             for job in group.drain(..) {
                 job.answer(ended.clone());
             }
+            erase::serve(&self.connection, &self.shared);
             if self.checkpointer.wants_restart() {
                 if self.postponed.is_none_or(|since| since.elapsed() > checkpoint::POSTPONED) {
                     let is_done = checkpoint::restart(&self.connection, &self.shared);

@@ -203,6 +203,27 @@ impl Store {
         })
     }
 
+    /// Makes sure that the bytes of rows that were deleted before this call are no longer in the store's
+    /// files. Writes wait meanwhile, as long as it takes to fill all free pages.
+    ///
+    /// SQLite: where readers still use the write-ahead log, it is emptied when they have ended. PostgreSQL
+    /// decides itself when it reuses the space of deleted rows; nothing is done.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub async fn erase_deleted(&self) -> Result<(), StoreError> {
+        let Engine::Sqlite(sqlite) = &*self.engine else { return Ok(()) };
+        let erased = sqlite.shared.erasures.ask();
+        // The writer looks after each of its transactions.
+        let decide = |_: Vec<Answer>| -> Decision<(), StoreError> { Decision::Write(vec![], ()) };
+        let ran = self.run(Plan { ask: vec![], decide }).await;
+        if let Err(Refused::Decision(error) | Refused::Store(error)) = ran {
+            return Err(error);
+        }
+        erased.await.map_err(|_| StoreError::Closed)?
+    }
+
     /// Returns why nothing can be written at the moment, if so.
     ///
     /// SQLite: the disk is full or fails, or the file was moved or replaced. Reads continue, and

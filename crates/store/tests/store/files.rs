@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use homeroom_store::{Options, Restoring, Snapshot, Sql, Store, StoreError, StoreUrl};
+use homeroom_store::{
+    Answer, Decision, Options, Plan, Restoring, Snapshot, Sql, Store, StoreError, StoreUrl, Value,
+    Write,
+};
 
 use crate::support::{Place, create, document, key};
 
@@ -32,6 +35,42 @@ fn an_idle_store_empties_a_large_log_once() {
     assert_eq!(store.load().log_bytes, 0);
     create(&store, document(a, "y", vec![]));
     assert!(store.document_by_key_blocking(key("x")).unwrap().is_some());
+}
+
+#[test]
+fn no_byte_of_a_deleted_row_is_left_after_an_erasure() {
+    let place = Place::new();
+    let (store, _) = place.open();
+    let run = |text: &'static str, arguments: Vec<Value>| {
+        let write = Write::Part(Sql::new(text, arguments));
+        let decide = move |_: Vec<Answer>| Decision::<(), ()>::Write(vec![write.clone()], ());
+        store.run_blocking(Plan { ask: vec![], decide }).unwrap();
+    };
+    let put = "INSERT INTO course_level (level, settings, updated) VALUES (?1, ?2, 0) \
+               ON CONFLICT (level) DO UPDATE SET settings = excluded.settings";
+    for round in 1..30_usize {
+        for row in 0..20 {
+            let word = if row == 7 { "unwanted-word " } else { "wanted-word " };
+            let text = word.repeat(1 + round * 31 % 900);
+            run(put, vec![format!("{word}{row}").into(), text.into()]);
+        }
+    }
+    let words = |word: &str| {
+        let files = [place.file(), beside(&place.file(), "-wal")];
+        let bytes = files.iter().flat_map(|file| std::fs::read(file).unwrap_or_default());
+        let bytes: Vec<u8> = bytes.collect();
+        bytes.windows(word.len()).filter(|window| *window == word.as_bytes()).count()
+    };
+    run("DELETE FROM course_level WHERE level LIKE ?1", vec!["unwanted%".into()]);
+    assert!(words("unwanted-word") > 0, "a deletion alone leaves bytes");
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(store.erase_deleted()).unwrap();
+    runtime.block_on(store.erase_deleted()).unwrap();
+
+    assert_eq!(words("unwanted-word"), 0);
+    assert!(words("wanted-word") > 19);
+    assert_eq!(Store::check(store.url()).unwrap().problems, [""; 0]);
 }
 
 #[test]
