@@ -369,7 +369,9 @@ impl LiveApi {
             let open = upstream.call();
             let error = match upstreams.client().send(request).await {
                 Ok(answer) => {
-                    if let Some(turn) = turn.take() {
+                    // What an upstream refuses or fails says nothing of what it can do.
+                    let is_done = !answer.status().is_server_error();
+                    if let Some(turn) = turn.take().filter(|_| is_done) {
                         turn.answered();
                     }
                     return self.respond(answer, open, &call.method).await;
