@@ -46,6 +46,7 @@ mod explain;
 mod grant;
 mod holder;
 pub mod import;
+mod introspect;
 mod items;
 mod login;
 mod lookups;

@@ -23,6 +23,16 @@ pub(crate) struct TokenRequest {
     pub(crate) scope: Option<String>,
 }
 
+/// A client's question about a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TokenQuestion {
+    pub(crate) key: String,
+    /// What it shows to be the key's client.
+    pub(crate) shown: Shown,
+    /// The token that it asks about.
+    pub(crate) token: String,
+}
+
 /// Why no token was issued, as RFC 6749 §5.2 words it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OAuthError {
@@ -150,15 +160,7 @@ impl TokenRequest {
     ) -> Result<Self, OAuthError> {
         let fields =
             Fields::read(content_type, body).map_err(|e| OAuthError::invalid_request(&e))?;
-        let basic = authorization.map(basic_credentials).transpose()?;
-        let in_body = (fields.get("client_id"), fields.get("client_secret"));
-        if basic.is_some() && in_body != (None, None) {
-            return Err(OAuthError::new(
-                StatusCode::BAD_REQUEST,
-                "invalid_client",
-                "Send the credentials in the Authorization header or in the body, not in both.",
-            ));
-        }
+        let basic = basic_of(authorization, &fields)?;
         if fields.get("grant_type") != Some("client_credentials") {
             return Err(OAuthError::new(
                 StatusCode::BAD_REQUEST,
@@ -166,25 +168,72 @@ impl TokenRequest {
                 "Send grant_type=client_credentials; no other grant type is supported.",
             ));
         }
-        let (key, shown) = match (basic, in_body, certificate) {
-            (Some((key, secret)), ..) => (key, Shown::Secret(Secret::new(secret))),
-            (None, (Some(key), Some(secret)), _) => {
-                (key.to_owned(), Shown::Secret(Secret::new(secret)))
-            }
-            (None, (Some(key), None), Some(certificate)) => {
-                (key.to_owned(), Shown::Certificate(certificate))
-            }
-            _ => {
-                return Err(OAuthError::new(
-                    StatusCode::UNAUTHORIZED,
-                    "invalid_request",
-                    "Send key and secret, as a Basic Authorization header or as client_id and \
-                     client_secret in the body; or connect with a certificate and send client_id.",
-                ));
-            }
-        };
+        let (key, shown) = client_of(basic, &fields, certificate)?;
         let scope = fields.get("scope").map(String::from);
         Ok(Self { key, shown, scope })
+    }
+}
+
+impl TokenQuestion {
+    /// Reads a question. Credentials are where they are in a [`TokenRequest`].
+    ///
+    /// # Errors
+    ///
+    /// 400 `invalid_request` without a token, and the errors of credentials.
+    pub(crate) fn read(
+        authorization: Option<&str>,
+        content_type: Option<&str>,
+        body: &[u8],
+        certificate: Option<Fingerprint>,
+    ) -> Result<Self, OAuthError> {
+        let fields =
+            Fields::read(content_type, body).map_err(|e| OAuthError::invalid_request(&e))?;
+        let basic = basic_of(authorization, &fields)?;
+        let (key, shown) = client_of(basic, &fields, certificate)?;
+        let missing = || OAuthError::invalid_request("Send the token as token=TOKEN.");
+        let token = fields.get("token").ok_or_else(missing)?.to_owned();
+        Ok(Self { key, shown, token })
+    }
+}
+
+/// Returns key and secret of a Basic header, beside which the body may have none.
+fn basic_of(
+    authorization: Option<&str>,
+    fields: &Fields,
+) -> Result<Option<(String, String)>, OAuthError> {
+    let basic = authorization.map(basic_credentials).transpose()?;
+    let is_in_body = fields.get("client_id").or(fields.get("client_secret")).is_some();
+    if basic.is_some() && is_in_body {
+        return Err(OAuthError::new(
+            StatusCode::BAD_REQUEST,
+            "invalid_client",
+            "Send the credentials in the Authorization header or in the body, not in both.",
+        ));
+    }
+    Ok(basic)
+}
+
+/// Returns the key of a request, and what it shows to be the key's client.
+fn client_of(
+    basic: Option<(String, String)>,
+    fields: &Fields,
+    certificate: Option<Fingerprint>,
+) -> Result<(String, Shown), OAuthError> {
+    let in_body = (fields.get("client_id"), fields.get("client_secret"));
+    match (basic, in_body, certificate) {
+        (Some((key, secret)), ..) => Ok((key, Shown::Secret(Secret::new(secret)))),
+        (None, (Some(key), Some(secret)), _) => {
+            Ok((key.to_owned(), Shown::Secret(Secret::new(secret))))
+        }
+        (None, (Some(key), None), Some(certificate)) => {
+            Ok((key.to_owned(), Shown::Certificate(certificate)))
+        }
+        _ => Err(OAuthError::new(
+            StatusCode::UNAUTHORIZED,
+            "invalid_request",
+            "Send key and secret, as a Basic Authorization header or as client_id and \
+             client_secret in the body; or connect with a certificate and send client_id.",
+        )),
     }
 }
 

@@ -58,6 +58,15 @@ pub(crate) struct IssuedToken {
     pub(crate) expires_in: i64,
 }
 
+/// A client that has shown its secret or certificate.
+pub(crate) struct Authenticated {
+    pub(crate) client: Arc<ApiClient>,
+    /// The id of what it has shown.
+    pub(crate) secret_id: String,
+    /// Until when that is valid.
+    pub(crate) until: Option<Timestamp>,
+}
+
 impl Access {
     /// Recognizes the caller by its `Authorization` header and lets it into `scope` (such
     /// as `data` or `admin`, or [`ANY_SCOPE`]).
@@ -108,29 +117,7 @@ impl Access {
         scope: Option<&str>,
         now: Timestamp,
     ) -> Result<IssuedToken, TokenRefusal> {
-        let hash = match shown {
-            Shown::Secret(secret) => self.hasher.hash(key, secret),
-            Shown::Certificate(certificate) => blake3::Hash::from_bytes(*certificate.bytes()),
-        };
-        if self.is_in_doubt() {
-            return Err(TokenRefusal::InDoubt);
-        }
-        let (client, secret_id, until) = self
-            .look_up(|registry| {
-                let registered = registry.clients.get(key);
-                let matching = match shown {
-                    // Equality of hashes takes constant time.
-                    Shown::Secret(_) => matching_secret(registered, now, |kept| *kept == hash),
-                    Shown::Certificate(_) => registered?.certificate(&hash),
-                };
-                let client = Arc::clone(&registered?.client);
-                let shown = matching?;
-                Some((client, shown.id.clone(), shown.valid_until))
-            })
-            .ok_or(TokenRefusal::Client)?;
-        if client.status != Status::Active {
-            return Err(TokenRefusal::Client);
-        }
+        let Authenticated { client, secret_id, until } = self.authenticate(key, shown, now)?;
         let scope = match scope.map(str::trim).filter(|scope| !scope.is_empty()) {
             None => None,
             Some(scope) => {
@@ -153,6 +140,36 @@ impl Access {
             scope,
         });
         Ok(IssuedToken { token: Secret::new(token), expires_in: expires - issued })
+    }
+
+    /// Returns the client of a key that shows its secret or certificate.
+    pub(crate) fn authenticate(
+        &self,
+        key: &str,
+        shown: &Shown,
+        now: Timestamp,
+    ) -> Result<Authenticated, TokenRefusal> {
+        let hash = match shown {
+            Shown::Secret(secret) => self.hasher.hash(key, secret),
+            Shown::Certificate(certificate) => blake3::Hash::from_bytes(*certificate.bytes()),
+        };
+        if self.is_in_doubt() {
+            return Err(TokenRefusal::InDoubt);
+        }
+        let found = self.look_up(|registry| {
+            let registered = registry.clients.get(key);
+            let matching = match shown {
+                // Equality of hashes takes constant time.
+                Shown::Secret(_) => matching_secret(registered, now, |kept| *kept == hash),
+                Shown::Certificate(_) => registered?.certificate(&hash),
+            };
+            let client = Arc::clone(&registered?.client);
+            let shown = matching?;
+            let (secret_id, until) = (shown.id.clone(), shown.valid_until);
+            Some(Authenticated { client, secret_id, until })
+        });
+        let found = found.filter(|found| found.client.status == Status::Active);
+        found.ok_or(TokenRefusal::Client)
     }
 
     /// Verifies the signature of a token.

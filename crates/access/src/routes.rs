@@ -9,6 +9,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::access::Access;
 use crate::client::{ApiClient, Call, Scope};
+use crate::introspect::{INTROSPECT, post_introspect};
 use crate::login::RefusedLogin;
 use crate::lookups::LookupsFull;
 use crate::oauth::{OAUTH, OAuthError, TokenRequest, issued};
@@ -40,6 +41,7 @@ pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     vec![
         route(Method::POST, TOKEN, handler(access, post_token)).refused_as(&OAUTH),
         route(Method::POST, ADMIN_TOKEN, handler(access, post_admin_token)).refused_as(&OAUTH),
+        route(Method::POST, INTROSPECT, handler(access, post_introspect)).refused_as(&OAUTH),
         route(Method::GET, "/.well-known/jwks.json", handler(access, get_keys)),
     ]
 }

@@ -6,7 +6,8 @@ use homeroom_client::{Network, Url};
 use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{Api, Headers, Plan, Published, Security};
+use crate::balance::HashBy;
+use crate::definition::{Api, Balance, Headers, Plan, Published, Security};
 use crate::operations::Operations;
 use crate::transform::{OPERATIONS_MAX, Operation, Transform};
 
@@ -183,6 +184,7 @@ fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
         }
     }
     check_issuers(api, findings);
+    check_choice(api, findings);
     if let Some(name) = &api.openapi {
         match published.documents.get(name) {
             None => {
@@ -210,6 +212,28 @@ fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
                 findings.add(&format!("{member}[{number}]"), message);
             }
         }
+    }
+}
+
+fn check_choice(api: &Api, findings: &mut Findings<'_>) {
+    match &api.hash {
+        Some(_) if api.balance != Balance::ConsistentHash => {
+            findings.add("hash", "it counts with balance = \"consistent-hash\" only");
+        }
+        Some(text) if HashBy::read(text).is_none() => {
+            findings.add("hash", format!("`{text}` is none of address, key and header:NAME"));
+        }
+        _ => {}
+    }
+    let breaker = &api.breaker;
+    if breaker.failures == 0 {
+        findings.add("breaker.failures", "at least one call has failed");
+    }
+    if breaker.rest.0 > breaker.rest_max.0 {
+        findings.add("breaker.rest", "it is longer than rest_max");
+    }
+    if !(0.0..=1.0).contains(&breaker.share) {
+        findings.add("breaker.share", "a share is a number from 0 to 1");
     }
 }
 

@@ -121,6 +121,48 @@ pub enum Balance {
     RoundRobin,
     /// The one with the fewest open requests.
     LeastRequests,
+    /// Always the same one for the same caller, as long as it is well.
+    ConsistentHash,
+}
+
+/// When an upstream that fails is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Breaker {
+    /// Calls that fail in a row: no answer in time, a broken connection, 502, 503 or 504.
+    pub failures: u32,
+    /// How long it is left alone the first time; each further time twice as long.
+    pub rest: Time,
+    /// How long it is left alone at most.
+    pub rest_max: Time,
+    /// The share of all upstreams that failing calls may keep away at a time; those that cannot be reached
+    /// do not count.
+    pub share: f64,
+}
+
+impl Default for Breaker {
+    fn default() -> Self {
+        let [rest, rest_max] = [1, 10].map(|s| Time(std::time::Duration::from_secs(s)));
+        Self { failures: 5, rest, rest_max, share: 0.5 }
+    }
+}
+
+/// Time limits of the phases of a call, where they are others than `timeout`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timeouts {
+    /// The longest time for opening a connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect: Option<Time>,
+    /// The longest time from the end of the request to the head of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte: Option<Time>,
+    /// The longest time between two parts of a body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Time>,
+    /// The longest time for the whole call, with the bodies and all attempts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Time>,
 }
 
 /// How upstreams are probed.
@@ -195,12 +237,21 @@ pub struct Api {
     /// The longest wait for the head of an upstream's answer, and between two parts of it.
     #[serde(default = "half_a_minute")]
     pub timeout: Time,
+    /// Time limits of the phases of a call.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub timeouts: Timeouts,
     /// How upstreams are probed; without it, only calls tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<Health>,
     /// How upstreams are chosen.
     #[serde(default, skip_serializing_if = "is_round_robin")]
     pub balance: Balance,
+    /// By what a consistent hash chooses: `address`, `key` or `header:NAME`; by the address without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// When an upstream that fails is left alone.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub breaker: Breaker,
     /// Most bytes of a request's body.
     #[serde(default = "ten_mib")]
     pub max_body: Size,

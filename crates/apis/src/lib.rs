@@ -18,6 +18,8 @@
 //! ```
 
 mod apis;
+mod balance;
+mod breaker;
 mod check;
 mod definition;
 mod diff;
@@ -43,8 +45,8 @@ mod upstream;
 pub use apis::{Apis, ApisError, ApisRequest};
 pub use check::{APIS_MAX, Finding, check};
 pub use definition::{
-    Api, ApiLimits, Audience, Balance, Definition, Headers, Health, Issuer, Plan, Published,
-    Security, Transforms,
+    Api, ApiLimits, Audience, Balance, Breaker, Definition, Headers, Health, Issuer, Plan,
+    Published, Security, Timeouts, Transforms,
 };
 pub use diff::{Difference, differences};
 pub use management::{OPENAPI, openapi_document, routes};

@@ -33,7 +33,7 @@ use crate::secret::secret;
 use crate::subscription::Subscription;
 use crate::transform::Transform;
 use crate::upgrade;
-use crate::upstream::{Clients, Upstreams};
+use crate::upstream::{Clients, Upstream, Upstreams, is_unreachable};
 
 /// Bodies of at most this many bytes are read before they are sent, so that they can be sent again.
 const SHORT_BODY: usize = 64 << 10;
@@ -194,7 +194,11 @@ impl LiveApi {
         limit::admit(plan.as_ref().map(|plan| (plan, key)), self.limit.as_ref(), call.now)?;
         match &self.target {
             Target::Part(path, local) => self.answer_by_part(call, &rest, path, local).await,
-            Target::Upstreams(upstreams) => self.answer_by_upstream(call, &rest, upstreams).await,
+            Target::Upstreams(upstreams) => {
+                let answering = self.answer_by_upstream(call, &rest, upstreams);
+                let late = || Err(Problem::of(Kind::GatewayTimeout));
+                upstreams.within(answering).await.unwrap_or_else(late)
+            }
         }
     }
 
@@ -319,23 +323,22 @@ impl LiveApi {
     ) -> Result<Response, Problem> {
         let query = if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
         let path_and_query = format!("{rest}{query}");
-        let candidates = upstreams.candidates();
+        let is_idempotent = matches!(
+            call.method,
+            Method::GET | Method::HEAD | Method::PUT | Method::DELETE | Method::OPTIONS
+        );
+        let declared: Option<usize> =
+            call.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+        let is_short = call.body.is_empty() || declared.is_some_and(|length| length <= SHORT_BODY);
+        let candidates = upstreams.candidates(&call, is_short);
         if candidates.is_empty() {
             return Err(no_upstream("No upstream of this API is healthy."));
         }
         if upgrade::is_asked(&call) {
-            let upstream = &candidates[0];
-            let target = upstream.target(&path_and_query).map_err(|_| malformed())?;
-            let asker = asker(&call);
-            let mut headers = call.headers.clone();
-            to_upstream(&mut headers, self.api.security, &asker);
-            self.request_headers.apply(&mut headers);
-            return upgrade::pass(call, headers, &target, self.api.timeout.0).await;
+            return self.change_protocol(call, &path_and_query, upstreams, &candidates).await;
         }
         self.change_request(&mut call).await?;
         let mut headers = std::mem::take(&mut call.headers);
-        let declared =
-            headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         to_upstream(&mut headers, self.api.security, &asker(&call));
         if self.response.is_some() {
             // What is compressed cannot be changed.
@@ -345,9 +348,7 @@ impl LiveApi {
         let broken = Arc::new(Mutex::new(None));
         let mut body = if call.body.is_empty() {
             Sent::Whole(Bytes::new())
-        } else if matches!(call.body, RequestBody::Bytes(_))
-            || declared.is_some_and(|length: usize| length <= SHORT_BODY)
-        {
+        } else if matches!(call.body, RequestBody::Bytes(_)) || is_short {
             Sent::Whole(call.read_body().await?)
         } else {
             let stream = Noted { stream: call.stream_body()?, broken: Arc::clone(&broken) };
@@ -356,10 +357,6 @@ impl LiveApi {
         // A body that is still arriving would hold its turn as long as its caller likes.
         let mut turn =
             if body.is_whole() { Some(self.gate.enter(&caller_of(&call)).await?) } else { None };
-        let is_idempotent = matches!(
-            call.method,
-            Method::GET | Method::HEAD | Method::PUT | Method::DELETE | Method::OPTIONS
-        );
         // The last resort is the first again: its pooled connection may have been closed meanwhile.
         let tries = candidates.iter().chain(candidates.first());
         let last = candidates.len();
@@ -374,18 +371,13 @@ impl LiveApi {
                     if let Some(turn) = turn.take().filter(|_| is_done) {
                         turn.answered();
                     }
+                    upstreams.record(upstream, Ok(answer.status().as_u16()));
                     return self.respond(answer, open, &call.method).await;
                 }
                 Err(error) => error,
             };
-            let is_unreachable = matches!(
-                &error,
-                Error::Failed { phase: Phase::Resolve | Phase::Connect | Phase::Tls, .. }
-                    | Error::TimedOut { phase: Phase::Resolve | Phase::Connect | Phase::Tls, .. }
-            );
-            if is_unreachable {
-                upstreams.rest(upstream);
-            }
+            upstreams.record(upstream, Err(&error));
+            let is_unreachable = is_unreachable(&error);
             let is_lost = matches!(error, Error::Failed { phase: Phase::Send | Phase::Answer, .. });
             let may_repeat = body.is_whole() && (is_unreachable || (is_lost && is_idempotent));
             let ends = number == last || (number + 1 == last && is_unreachable);
@@ -396,6 +388,34 @@ impl LiveApi {
             return Err(of_caller.unwrap_or_else(|| self.failed(&error, &call.request_id)));
         }
         Err(no_upstream("No upstream of this API can be reached."))
+    }
+
+    /// Passes a call for another protocol to the first upstream that can be reached.
+    async fn change_protocol(
+        &self,
+        call: Call,
+        path_and_query: &str,
+        upstreams: &Upstreams,
+        candidates: &[Arc<Upstream>],
+    ) -> Result<Response, Problem> {
+        let mut headers = call.headers.clone();
+        to_upstream(&mut headers, self.api.security, &asker(&call));
+        self.request_headers.apply(&mut headers);
+        let mut problem = no_upstream("No upstream of this API can be reached.");
+        for upstream in candidates {
+            let target = upstream.target(path_and_query).map_err(|_| malformed())?;
+            match upstreams.client().open(&target).await {
+                Ok(stream) => {
+                    let time = self.api.timeout.0;
+                    return upgrade::pass(call, headers, &target, stream, time).await;
+                }
+                Err(error) => {
+                    upstreams.record(upstream, Err(&error));
+                    problem = self.failed(&error, &call.request_id);
+                }
+            }
+        }
+        Err(problem)
     }
 
     fn failed(&self, error: &Error, request_id: &str) -> Problem {

@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
 /// A duration: a number and `ms`, `s`, `m` or `h`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Time(pub Duration);
 
 /// A number of bytes: a number alone, or with `B`, `KiB`, `MiB`, `GiB`, `kB`, `MB` or `GB`.

@@ -8,8 +8,8 @@ use homeroom_http::{Body, Kind, Problem, Response};
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, UPGRADE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
+use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 
 use crate::headers::{is_doubtful, strip};
 
@@ -25,18 +25,14 @@ pub(crate) fn is_asked(call: &Call) -> bool {
 ///
 /// # Errors
 ///
-/// 501 for an upstream within TLS, 502, 503 or 504 where it does not answer.
+/// 502 or 504 where the upstream does not answer.
 pub(crate) async fn pass(
     mut call: Call,
     mut headers: HeaderMap,
     target: &Url,
+    stream: impl Read + Write + Send + Unpin + 'static,
     time: Duration,
 ) -> Result<Response, Problem> {
-    let origin = target.origin();
-    if origin.is_secure {
-        return Err(Problem::of(Kind::NotImplemented)
-            .detail("Upgraded connections are passed to upstreams without TLS only."));
-    }
     let upgrade = call.upgrade.take();
     let protocol = call.headers.get(UPGRADE).cloned().unwrap_or(HeaderValue::from_static(""));
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
@@ -44,13 +40,8 @@ pub(crate) async fn pass(
     let authority = target.as_uri().authority().map_or("", |authority| authority.as_str());
     headers.insert(HOST, HeaderValue::from_str(authority).map_err(|_| failed())?);
     let late = |_| Problem::of(Kind::GatewayTimeout);
-    let connecting = TcpStream::connect((origin.host.as_str(), origin.port));
-    let connected = tokio::time::timeout(time, connecting).await.map_err(late)?;
-    let stream = connected.map_err(|_| {
-        Problem::of(Kind::ServiceUnavailable).detail("No upstream of this API can be reached.")
-    })?;
     let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|_| failed())?;
+        hyper::client::conn::http1::handshake(stream).await.map_err(|_| failed())?;
     tokio::spawn(connection.with_upgrades());
     let mut request = http::Request::new(Empty::<bytes::Bytes>::new());
     *request.method_mut() = call.method.clone();

@@ -22,6 +22,7 @@ use crate::settings::Settings;
 use crate::stall::{Alarm, Stalled};
 use crate::times::end_of;
 use crate::tls::Trust;
+use crate::url::Url;
 
 /// The interval between pings on an HTTP/2 connection with open requests.
 const PING_EVERY: Duration = Duration::from_secs(20);
@@ -41,6 +42,7 @@ pub struct Client(Arc<ClientInner>);
 struct ClientInner {
     settings: Settings,
     pool: legacy::Client<Connector, Outgoing>,
+    connector: Connector,
     permits: Permits,
 }
 
@@ -60,6 +62,7 @@ impl Client {
     pub fn new(settings: Settings) -> Result<Self, Error> {
         let Settings { addresses, resolver, times, pool: limits, .. } = settings.clone();
         let tls = settings.trust.read(settings.versions)?;
+        let connector = Connector::new(addresses, resolver, times, tls);
         let pool = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())
@@ -67,9 +70,9 @@ impl Client {
             .http2_keep_alive_timeout(PING_TIME)
             .pool_idle_timeout(limits.idle.min(IDLE_MAX))
             .pool_max_idle_per_host(limits.idle_per_origin)
-            .build(Connector::new(addresses, resolver, times, tls));
+            .build(connector.clone());
         let permits = Permits::new(limits.requests_per_origin, limits.requests);
-        Ok(Self(Arc::new(ClientInner { settings, pool, permits })))
+        Ok(Self(Arc::new(ClientInner { settings, pool, connector, permits })))
     }
 
     /// Sends a request. Returns the answer as soon as its head has arrived; any status is an
@@ -93,6 +96,20 @@ impl Client {
             Ok(done) => done,
             Err(_) => Err(Error::TimedOut { tried, phase: Phase::Total, limit }),
         }
+    }
+
+    /// Opens a connection of its own to the origin of a URL, on which HTTP/1.1 is spoken, for a request that
+    /// changes to another protocol. No pool keeps it, and no permit counts it.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is no connection.
+    pub async fn open(
+        &self,
+        url: &Url,
+    ) -> Result<impl hyper::rt::Read + hyper::rt::Write + Send + Unpin + 'static, Error> {
+        let opened = self.0.connector.open_http1(url.as_uri().clone()).await;
+        opened.map_err(|reason| not_connected(reason, Tried::new(&http::Method::GET, url)))
     }
 
     /// Sends a request and follows its redirects.
@@ -263,9 +280,7 @@ impl FailedAttempt {
         let tried = tried.clone();
         let reason = find::<NotConnected>(&error).cloned();
         Self::unsent(match reason {
-            Some(NotConnected::Refused(address, range)) => Error::Refused { tried, address, range },
-            Some(NotConnected::TimedOut(phase, limit)) => Error::TimedOut { tried, phase, limit },
-            Some(NotConnected::Failed(phase, cause)) => Error::Failed { tried, phase, cause },
+            Some(reason) => not_connected(reason, tried),
             // The connection broke before the protocol on it was ready for a request.
             None => {
                 let is_secure = tried.url.origin().is_secure;
@@ -297,6 +312,14 @@ impl FailedAttempt {
             Error::Failed { tried, phase, cause }
         };
         Self { error, was_sent: !is_unsent }
+    }
+}
+
+fn not_connected(reason: NotConnected, tried: Tried) -> Error {
+    match reason {
+        NotConnected::Refused(address, range) => Error::Refused { tried, address, range },
+        NotConnected::TimedOut(phase, limit) => Error::TimedOut { tried, phase, limit },
+        NotConnected::Failed(phase, cause) => Error::Failed { tried, phase, cause },
     }
 }
 

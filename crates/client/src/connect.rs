@@ -25,6 +25,7 @@ use crate::error::{Cause, Phase};
 use crate::resolver::Resolver;
 use crate::stall::Watched;
 use crate::times::{Times, end_of};
+use crate::tls::http1_only;
 use crate::url::Url;
 
 /// Opens connections according to the settings.
@@ -36,6 +37,8 @@ struct ConnectorInner {
     resolver: Resolver,
     times: Times,
     tls: Option<TlsConnector>,
+    /// The same for connections on which HTTP/1.1 only is spoken.
+    http1: Option<TlsConnector>,
 }
 
 /// The reason why there is no connection.
@@ -64,13 +67,23 @@ impl Connector {
             addresses,
             resolver,
             times,
+            http1: tls.as_ref().map(|tls| TlsConnector::from(http1_only(tls))),
             tls: tls.map(TlsConnector::from),
         }))
+    }
+
+    /// Opens a connection on which HTTP/1.1 is spoken.
+    pub async fn open_http1(&self, uri: Uri) -> Result<TokioIo<Socket>, NotConnected> {
+        self.0.open(uri, self.0.http1.as_ref()).await
     }
 }
 
 impl ConnectorInner {
-    async fn open(&self, uri: Uri) -> Result<TokioIo<Socket>, NotConnected> {
+    async fn open(
+        &self,
+        uri: Uri,
+        tls: Option<&TlsConnector>,
+    ) -> Result<TokioIo<Socket>, NotConnected> {
         let url = Url::try_from(uri).map_err(|error| failed(Phase::Resolve, error))?;
         let origin = url.origin();
         let looked_up = self.resolver.look_up(&origin.host);
@@ -82,7 +95,7 @@ impl ConnectorInner {
         if !origin.is_secure {
             return Ok(TokioIo::new(Socket::Plain(stream)));
         }
-        let tls = self.tls.as_ref().ok_or_else(|| {
+        let tls = tls.ok_or_else(|| {
             failed(Phase::Tls, io::Error::other("this client trusts no certificate"))
         })?;
         let name = ServerName::try_from(origin.host).map_err(|error| failed(Phase::Tls, error))?;
@@ -161,7 +174,7 @@ impl tower_service::Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let parts = Arc::clone(&self.0);
-        Box::pin(async move { parts.open(uri).await })
+        Box::pin(async move { parts.open(uri, parts.tls.as_ref()).await })
     }
 }
 

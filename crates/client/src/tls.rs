@@ -93,6 +93,11 @@ fn with_versions(mut config: ClientConfig, versions: Versions) -> Arc<ClientConf
     Arc::new(config)
 }
 
+/// Returns the same configuration, which offers HTTP/1.1 only.
+pub fn http1_only(config: &ClientConfig) -> Arc<ClientConfig> {
+    with_versions(config.clone(), Versions::Http1)
+}
+
 fn refused(reason: &impl ToString) -> Error {
     Error::Trust { reason: reason.to_string() }
 }

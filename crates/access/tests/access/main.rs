@@ -2,6 +2,7 @@
 
 mod import;
 mod in_force;
+mod introspect;
 mod laws;
 mod manage;
 mod rights;

@@ -10,7 +10,7 @@ use crate::app::failures::Failures;
 use crate::app::{FULL_ACCESS, TestApp};
 
 /// What anybody may call. A new line here is a decision.
-const PUBLIC: [&str; 28] = [
+const PUBLIC: [&str; 29] = [
     "GET /",
     "GET /.well-known/jwks.json",
     "GET /adminapi",
@@ -38,6 +38,7 @@ const PUBLIC: [&str; 28] = [
     "GET /metadata/xsd/{schema}/{file}",
     "POST /adminapi/connect/register",
     "POST /adminapi/connect/token",
+    "POST /oauth/introspect",
     "POST /oauth/token",
 ];
 

@@ -53,6 +53,7 @@ mod stopping;
 mod support;
 mod trail;
 mod upload;
+mod upstreams;
 mod versions;
 mod whose_store;
 mod wire;

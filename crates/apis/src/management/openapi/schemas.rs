@@ -146,7 +146,7 @@ fn api() -> (Value, Vec<&'static str>) {
         "limits": limits,
         "timeout": text("The longest wait for an answer, such as 10s."),
         "health": of(json!({ "path": text("A path."), "interval": text("A pause, such as 1s.") })),
-        "balance": { "type": "string", "enum": ["round-robin", "least-requests"] },
+        "balance": { "type": "string", "enum": ["round-robin", "least-requests", "consistent-hash"] },
         "max_body": {
             "description": "Most bytes of a body, such as 64KiB.",
             "oneOf": [{ "type": "string" }, { "type": "integer", "minimum": 0 }],

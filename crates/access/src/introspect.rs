@@ -1,0 +1,84 @@
+//! Tells a client whether a token of this server is valid, and whose it is.
+//!
+//! A client learns of its own tokens; one with the scope `admin` learns of all. Every other token is to it as
+//! one that does not exist.
+//!
+//! Source: RFC 7662 §2 (introspection), §4 (tokens must not be found out by asking).
+
+use std::sync::Arc;
+
+use homeroom_http::{Kind, Problem, Response, Timestamp};
+use http::{StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::access::Access;
+use crate::client::{ANY_SCOPE, ApiClient, Call, Scope};
+use crate::login::RefusedLogin;
+use crate::oauth::{OAuthError, TokenQuestion, uncached};
+use crate::recognize::TokenRefusal;
+use crate::recognized::changing;
+
+/// The path of introspection.
+pub(crate) const INTROSPECT: &str = "/oauth/introspect";
+
+/// Answers a question about a token.
+///
+/// # Errors
+///
+/// 503 while the outcome of a change is unknown, and those of reading a body.
+pub(crate) async fn post_introspect(
+    access: Arc<Access>,
+    mut call: Call,
+) -> Result<Response, Problem> {
+    let body = call.read_body().await?;
+    let content_type = call.header(header::CONTENT_TYPE.as_str());
+    let authorization =
+        call.headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap_or("Basic ?"));
+    let question = TokenQuestion::read(authorization, content_type, &body, call.certificate);
+    let question = match question {
+        Ok(question) => question,
+        Err(error) => return Ok(error.into_response()),
+    };
+    let mut asker = access.authenticate(&question.key, &question.shown, call.now);
+    if matches!(asker, Err(TokenRefusal::Client)) && access.catch_up().await? {
+        asker = access.authenticate(&question.key, &question.shown, call.now);
+    }
+    match asker {
+        Ok(asker) => {
+            let told = told(&access, &asker.client, &question.token, call.now)?;
+            Ok(uncached(StatusCode::OK, &told))
+        }
+        Err(TokenRefusal::InDoubt) => Err(changing()),
+        Err(_) => {
+            let reason = "the key is unknown, suspended or revoked, or its secret is wrong";
+            access.refused_token(&RefusedLogin::of(&call, INTROSPECT, reason), Some(&question.key));
+            Ok(OAuthError::invalid_client().into_response())
+        }
+    }
+}
+
+fn told(access: &Access, asker: &ApiClient, token: &str, now: Timestamp) -> Result<Value, Problem> {
+    let inactive = json!({"active": false});
+    let token = token.trim();
+    let Ok(claims) = access.tokens.verify(token, now) else { return Ok(inactive) };
+    if claims.sub != asker.key && !asker.has_scope(Scope::Admin) {
+        return Ok(inactive);
+    }
+    match access.recognize(Some(&format!("Bearer {token}")), ANY_SCOPE, now) {
+        Ok(client) => {
+            let scopes: Vec<&str> = client.scopes.iter().map(|scope| scope.name()).collect();
+            Ok(json!({
+                "active": true,
+                "client_id": client.key,
+                "sub": client.key,
+                "scope": scopes.join(" "),
+                "token_type": "bearer",
+                "iat": claims.iat,
+                "exp": claims.exp,
+                "jti": claims.jti,
+            }))
+        }
+        Err(problem) if problem.kind == Kind::ServiceUnavailable => Err(problem),
+        Err(_) => Ok(inactive),
+    }
+}

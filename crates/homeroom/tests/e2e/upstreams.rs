@@ -1,0 +1,347 @@
+//! Upstreams that go, come back, fail and are slow, and which of them is asked.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use homeroom_testkit::tls::Authority;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::support::{Answered, Place, Server, Upstream, eventually};
+
+/// An echo in a process of its own, which is killed when the value is dropped.
+struct Echo {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Echo {
+    fn start(place: &Place, address: &str) -> Self {
+        let mut command: Command = place.command(&["lab", "echo", "--listen", address]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().rsplit("//").next().unwrap().parse().unwrap();
+        Self { child, address }
+    }
+
+    fn kill(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn api(name: &str, upstreams: &[String], more: &str) -> String {
+    format!(
+        "[[apis]]\nname = '{name}'\ncontext = '{name}'\nversion = 'v1'\nsecurity = 'none'\n\
+         upstream = ['{}']\n{more}\n",
+        upstreams.join("', '")
+    )
+}
+
+fn publish(place: &Place, file: &str) {
+    place.write("apis.toml", file);
+    place.done(&["gateway", "apply", "apis.toml"]);
+}
+
+fn answering(head: &'static str) -> Upstream {
+    Upstream::answering(move |_| {
+        Answered::With(format!("{head}\r\ncontent-length: 0\r\n\r\n").into())
+    })
+}
+
+#[test]
+fn an_upstream_that_is_killed_costs_no_idempotent_request_and_gets_calls_when_it_is_back() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let (kept, mut killed) =
+        (Echo::start(&place, "127.0.0.1:0"), Echo::start(&place, "127.0.0.1:0"));
+    let urls = [kept.address, killed.address].map(|address| format!("http://{address}"));
+    publish(&place, &api("both", &urls, "health = {path = '/', interval = '200ms'}"));
+    let (stop, done, failed) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
+
+    let late = std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut client = server.client();
+                while !stop.load(Ordering::Relaxed) {
+                    let sent = client.send("PUT", "/apis/both/v1/x", &[], Some(b"hello"));
+                    if !sent.is_ok_and(|answer| answer.status == 200) {
+                        failed.fetch_add(1, Ordering::Relaxed);
+                    }
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        eventually("calls are answered", || done.load(Ordering::Relaxed) > 200);
+        killed.kill();
+        std::thread::sleep(Duration::from_millis(500));
+        let (before, failed_before) =
+            (done.load(Ordering::Relaxed), failed.load(Ordering::Relaxed));
+        eventually("more are", || done.load(Ordering::Relaxed) > before + 500);
+        stop.store(true, Ordering::Relaxed);
+        failed.load(Ordering::Relaxed) - failed_before
+    });
+
+    assert_eq!(late, 0, "after a health interval no request fails");
+    let back = Echo::start(&place, &killed.address.to_string());
+    let mut client = server.client();
+    let arrived = || {
+        let counts = crate::support::Client::new(back.address).get("/_lab/counts").json();
+        counts["arrived"].as_u64().unwrap()
+    };
+    let begun = arrived();
+    eventually("it gets calls again", || {
+        for _ in 0..10 {
+            assert_eq!(client.get("/apis/both/v1/x").status, 200);
+        }
+        arrived() > begun + 20
+    });
+}
+
+#[test]
+fn a_request_that_may_not_arrive_twice_is_sent_once() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let closes = Upstream::answering(|_| Answered::Last(vec![]));
+    publish(&place, &api("closes", &[closes.url()], ""));
+    let mut client = server.client();
+
+    let post = client.send("POST", "/apis/closes/v1/x", &[], Some(b"x")).unwrap();
+    let posts = closes.take().len();
+    let get = client.get("/apis/closes/v1/x");
+
+    assert_eq!((post.status, get.status), (502, 502));
+    assert_eq!((posts, closes.take().len()), (1, 2));
+}
+
+#[test]
+fn an_upstream_that_fails_in_a_row_is_left_alone() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let (fails, well) = (answering("HTTP/1.1 503 No"), answering("HTTP/1.1 200 OK"));
+    let file =
+        api(
+            "some",
+            &[fails.url(), well.url()],
+            "breaker = {failures = 3, rest = '1m', rest_max = '1m'}",
+        ) + &api("only", &[fails.url()], "breaker = {failures = 3, rest = '1m', rest_max = '1m'}");
+    publish(&place, &file);
+    let mut client = server.client();
+
+    let statuses: Vec<u16> = (0..100).map(|_| client.get("/apis/some/v1/x").status).collect();
+    let failed = fails.take().len();
+    let only: Vec<u16> = (0..10).map(|_| client.get("/apis/only/v1/x").status).collect();
+
+    assert_eq!(failed, 3, "{statuses:?}");
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 97);
+    assert_eq!(only, [503; 10], "of one upstream, none may be kept away");
+    assert_eq!(fails.take().len(), 10);
+}
+
+#[test]
+fn without_any_upstream_the_answer_is_503_and_the_first_one_that_is_back_is_asked() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let mut echo = Echo::start(&place, "127.0.0.1:0");
+    let urls = [format!("http://{}", echo.address), "http://127.0.0.1:9".to_owned()];
+    publish(&place, &api("gone", &urls, ""));
+    let mut client = server.client();
+    assert_eq!(client.get("/apis/gone/v1/x").status, 200);
+    echo.kill();
+
+    for _ in 0..50 {
+        let answer = client.get("/apis/gone/v1/x");
+        assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")), "{answer:?}");
+    }
+    let _back = Echo::start(&place, &echo.address.to_string());
+    eventually("it is asked", || client.get("/apis/gone/v1/x").status == 200);
+}
+
+#[test]
+fn each_phase_of_a_call_has_its_time() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let begins = Upstream::answering(|seen| {
+        if seen.line().ends_with("/silent") {
+            std::thread::sleep(Duration::from_secs(20));
+        }
+        Answered::With(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhello".to_vec())
+    });
+    let echo = Upstream::echo();
+    let of = |name: &str, timeouts: &str| {
+        api(name, &[begins.url()], &format!("timeout = '60s'\ntimeouts = {{{timeouts}}}"))
+    };
+    let file = of("first", "first_byte = '300ms'")
+        + &of("idle", "idle = '300ms'")
+        + &of("whole", "whole = '300ms'")
+        + &api("echo", &[echo.url()], "");
+    publish(&place, &file);
+    let raw = |path: &str| {
+        let mut wire = server.wire();
+        wire.send(format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"));
+        String::from_utf8_lossy(&wire.rest()).into_owned()
+    };
+
+    std::thread::scope(|scope| {
+        let begun = Instant::now();
+        let late = [
+            "/apis/first/v1/silent",
+            "/apis/whole/v1/silent",
+            "/apis/idle/v1/x",
+            "/apis/whole/v1/x",
+        ]
+        .map(|path| scope.spawn(move || raw(path)));
+        for _ in 0..20 {
+            assert_eq!(server.client().get("/apis/echo/v1/x").status, 200);
+        }
+        let [first, whole, idle, cut] = late.map(|answer| answer.join().unwrap());
+        for answer in [&first, &whole] {
+            assert!(answer.starts_with("HTTP/1.1 504"), "{answer}");
+        }
+        for answer in [&idle, &cut] {
+            assert!(answer.ends_with("\r\n\r\nhello"), "it is cut off: {answer}");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "nobody waited for the upstream");
+    });
+}
+
+#[test]
+fn a_consistent_hash_keeps_callers_at_their_upstream_while_it_is_well() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let upstreams: Vec<Upstream> = (0..3).map(|_| Upstream::echo()).collect();
+    let urls: Vec<String> = upstreams.iter().map(Upstream::url).collect();
+    let hashed = "balance = 'consistent-hash'\nhash = 'header:x-session'\n";
+    publish(&place, &(api("by", &urls, hashed) + &api("rest", &urls[1..], hashed)));
+    let mut client = server.client();
+    let mut asked_by = |api: &str, session: usize| {
+        let session = session.to_string();
+        let answer =
+            client.send("GET", &format!("/apis/{api}/v1/x"), &[("x-session", &session)], None);
+        assert_eq!(answer.unwrap().status, 200);
+        let took: Vec<usize> = upstreams.iter().map(|upstream| upstream.take().len()).collect();
+        took.iter().position(|count| *count == 1).unwrap()
+    };
+
+    let chosen: Vec<usize> = (0..60).map(|session| asked_by("by", session)).collect();
+
+    for (session, upstream) in chosen.iter().enumerate() {
+        assert_eq!(asked_by("by", session), *upstream, "{session}");
+        if *upstream != 0 {
+            assert_eq!(asked_by("rest", session), *upstream, "{session} does not move");
+        }
+    }
+    for upstream in 0..3 {
+        assert!(chosen.contains(&upstream), "{chosen:?}");
+    }
+}
+
+/// An upstream within TLS that changes to another protocol and sends back what it gets.
+fn secure(authority: &Authority) -> SocketAddr {
+    let own = authority.certify("127.0.0.1");
+    let chain = vec![CertificateDer::from_pem_slice(own.certificate.as_bytes()).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(own.key.as_bytes()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .unwrap();
+    let mut config = config;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let session = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+            std::thread::spawn(move || {
+                let mut stream = rustls::StreamOwned::new(session, stream);
+                let (mut head, mut byte) = (vec![], [0]);
+                while !head.ends_with(b"\r\n\r\n") {
+                    if stream.read_exact(&mut byte).is_err() {
+                        return;
+                    }
+                    head.push(byte[0]);
+                }
+                let agreed = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+                if stream.write_all(agreed.as_bytes()).is_err() {
+                    return;
+                }
+                while stream.read_exact(&mut byte).is_ok() && stream.write_all(&byte).is_ok() {}
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn websocket_is_passed_to_an_upstream_within_tls_and_past_one_that_is_gone() {
+    let place = Place::new();
+    let authority = Authority::new();
+    let trusted = place.write("authority.pem", &authority.pem);
+    let server = Server::start_with(&place, &[("SSL_CERT_FILE", trusted.to_str().unwrap())]);
+    let urls = ["https://127.0.0.1:9".to_owned(), format!("https://{}", secure(&authority))];
+    publish(&place, &api("ws", &urls, ""));
+
+    for _ in 0..2 {
+        let mut wire = server.wire();
+        wire.send(
+            "GET /apis/ws/v1/x HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: WebSocket\r\n\
+             sec-websocket-key: x\r\nsec-websocket-version: 13\r\n\r\n",
+        );
+        assert_eq!(wire.answer().status, 101);
+        wire.send("hello");
+        let mut back = [0; 5];
+        wire.read_exactly(&mut back);
+        assert_eq!(&back, b"hello");
+    }
+}
+
+#[test]
+fn an_upstream_within_tls_is_asked_if_its_certificate_is_trusted() {
+    let place = Place::new();
+    let authority = Authority::new();
+    let own = authority.certify("127.0.0.1");
+    let trusted = place.write("authority.pem", &authority.pem);
+    place.write("own.pem", own.certificate);
+    place.write("own.key", own.key);
+    let mut command = place.command(&[
+        "lab",
+        "echo",
+        "--listen",
+        "127.0.0.1:0",
+        "--certificate",
+        "own.pem",
+        "--private-key",
+        "own.key",
+    ]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let url = line.trim().rsplit(' ').next().unwrap().to_owned();
+    let server = Server::start_with(&place, &[("SSL_CERT_FILE", trusted.to_str().unwrap())]);
+    publish(&place, &api("tls", &[url], ""));
+    let mut client = server.client();
+
+    let posted = client.send("POST", "/apis/tls/v1/x", &[], Some(b"hello")).unwrap();
+
+    assert_eq!((posted.status, posted.text()), (200, "hello".to_owned()));
+    server.stop();
+    let without = Server::start(&place);
+    assert_eq!(without.client().get("/apis/tls/v1/x").status, 503);
+    _ = child.kill();
+    _ = child.wait();
+}
