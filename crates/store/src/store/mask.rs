@@ -152,7 +152,9 @@ fn value_of_secret(line: &str) -> Option<usize> {
     line.match_indices('=').map(|(at, _)| at).find_map(|at| {
         let divides = |c: char| c.is_whitespace() || "?&;,\"'`(){}<>=".contains(c);
         let name = line[..at].trim_end().rsplit(divides).next().unwrap_or_default();
-        let is_hidden = line[at + 1..].starts_with(HIDDEN);
+        // A secret itself may begin as a hidden one looks.
+        let after = line[at + 1..].strip_prefix(HIDDEN);
+        let is_hidden = after.is_some_and(|after| after.is_empty() || after.starts_with(divides));
         (!is_hidden && is_secret(&decoded(&decoded(name)))).then_some(at + 1)
     })
 }
@@ -227,6 +229,12 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_that_begins_as_a_hidden_one_looks_is_hidden() {
+        assert_eq!(masked_text("password=***Hunter2, password=***"), "password=***");
+        assert_eq!(masked_text("password=***, token=t"), "password=***, token=***");
+    }
+
+    #[test]
     fn a_name_may_follow_any_white_space() {
         for space in [" ", "\t", "\u{a0}", "\u{3000}"] {
             assert_eq!(
@@ -255,13 +263,16 @@ mod tests {
                 format!("postgres://u:{password}@h/d?{name}={password}"),
             ] {
                 let is_without_host = url.ends_with(&format!("{password}/d"));
-                if is_without_host && password.contains(['@', ',']) {
+                let is_like_port =
+                    password.split('/').next().is_some_and(|port| port.parse::<u16>().is_ok());
+                if is_without_host && (password.contains(['@', ',']) || is_like_port) {
                     // This is an address whose host has this name.
                     continue;
                 }
                 prop_assert!(!masked_url(&url).contains("Hunter2"), "{}", masked_url(&url));
                 // Messages quote the value that they are about.
-                if name != "x" && name != "pass word" && !is_without_host {
+                let is_like_hidden = password.starts_with(HIDDEN);
+                if name != "x" && name != "pass word" && !is_without_host && !is_like_hidden {
                     let shown = masked_text(&format!("invalid value {url:?}, expected a number"));
                     prop_assert!(!shown.contains("Hunter2"), "{}", shown);
                 }
