@@ -263,12 +263,12 @@ fn issuers_that_make_no_sense_are_found_by_lint_with_their_line() {
     let unknown = place.run(&["gateway", "lint", "unknown.toml"]);
 
     for text in [
-        "wrong.toml:2: apis[0].issuers[0].issuer",
-        "wrong.toml:2: apis[0].issuers[0].jwks",
-        "wrong.toml:2: apis[0].issuers[0].audience",
-        "wrong.toml:2: apis[0].issuers[1].leeway",
-        "wrong.toml:2: apis[0].issuers[2].issuer",
-        "wrong.toml:8: apis[1].issuers",
+        "wrong.toml:7: apis[0].issuers[0].issuer",
+        "wrong.toml:7: apis[0].issuers[0].jwks",
+        "wrong.toml:7: apis[0].issuers[0].audience",
+        "wrong.toml:7: apis[0].issuers[1].leeway",
+        "wrong.toml:7: apis[0].issuers[2].issuer",
+        "wrong.toml:14: apis[1].issuers",
     ] {
         assert!(wrong.stderr.contains(text), "{text}: {}", wrong.stderr);
     }
