@@ -106,7 +106,7 @@ struct Served {
 
 /// The operations of documents that are being published, by the document's hash and the scopes that are
 /// usual for the API: APIs with the same share them.
-type Compiled = HashMap<([u8; 32], Vec<String>), Arc<Operations>>;
+type Compiled = HashMap<([u8; 32], Vec<String>, bool), Arc<Operations>>;
 
 impl std::fmt::Debug for Apis {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -427,12 +427,15 @@ impl Apis {
     ) -> Result<(), String> {
         let operations = match document {
             None => None,
-            Some((text, hash)) => Some(match compiled.entry((hash, api.scopes.clone())) {
-                Entry::Occupied(known) => Arc::clone(known.get()),
-                Entry::Vacant(new) => {
-                    Arc::clone(new.insert(Arc::new(Operations::read(text, &api.scopes)?)))
-                }
-            }),
+            Some((text, hash)) => {
+                Some(match compiled.entry((hash, api.scopes.clone(), api.validate)) {
+                    Entry::Occupied(known) => Arc::clone(known.get()),
+                    Entry::Vacant(new) => {
+                        let read = Operations::read(text, &api.scopes, api.validate)?;
+                        Arc::clone(new.insert(Arc::new(read)))
+                    }
+                })
+            }
         };
         let prepared = LiveApi::new(api, operations, &self.shared, local)?;
         live.publish(Arc::new(prepared).routes()).map_err(|error| error.to_string())

@@ -7,8 +7,9 @@ use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::balance::HashBy;
-use crate::definition::{Api, Balance, Headers, Plan, Published, Security};
-use crate::operations::Operations;
+use crate::definition::{Api, Balance, Headers, Plan, Published, Security, Sticky};
+use crate::limits::By;
+use crate::operations::{Operations, names};
 use crate::transform::{OPERATIONS_MAX, Operation, Transform};
 
 /// Most APIs and plans of a definition.
@@ -19,6 +20,12 @@ const UPSTREAMS_MAX: usize = 64;
 const ISSUERS_MAX: usize = 16;
 /// Most seconds by which clocks may differ.
 const LEEWAY_SECONDS_MAX: u64 = 300;
+/// Most groups of upstreams of an API.
+const GROUPS_MAX: usize = 16;
+/// Largest weight of a group.
+const WEIGHT_MAX: u32 = 10_000;
+/// Most limits of an API.
+const LIMITS_MAX: usize = 32;
 /// Most characters of a name.
 const NAME_MAX: usize = 100;
 
@@ -69,7 +76,7 @@ struct Findings<'a> {
 impl Findings<'_> {
     fn add(&mut self, member: &str, message: impl Into<String>) {
         let dot = if member.is_empty() || member.starts_with('[') { "" } else { "." };
-        let path = format!("{}{dot}{member}", self.path);
+        let path = format!("{}{dot}{member}", self.path).trim_end_matches('.').to_owned();
         let message = message.into();
         self.found.push(Finding { file: String::new(), line: 0, path, message });
     }
@@ -152,39 +159,34 @@ fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
     check_name("name", &api.name, findings);
     check_segment("context", &api.context, findings);
     check_segment("version", &api.version, findings);
-    match (&api.part, api.upstream.is_empty()) {
-        (None, true) => findings.add("upstream", "state upstream = [\"http://…\"] or part"),
-        (Some(_), false) => findings.add("part", "an API has either upstreams or a part"),
-        (Some(part), true) if PARTS.iter().all(|(name, _)| name != part) => {
+    match (&api.part, api.upstream.is_empty(), api.groups.is_empty()) {
+        (None, true, true) => findings.add("upstream", "state upstream = [\"http://…\"] or part"),
+        (Some(_), false, _) | (Some(_), _, false) => {
+            findings.add("part", "an API has either upstreams or a part");
+        }
+        (None, false, false) => {
+            findings.add("groups", "an API has either upstream or groups of upstreams");
+        }
+        (Some(part), true, true) if PARTS.iter().all(|(name, _)| name != part) => {
             let known: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
             findings.add("part", format!("there is no part {part}; parts: {}", known.join(", ")));
         }
         _ => {}
     }
-    if api.upstream.len() > UPSTREAMS_MAX {
-        findings.add("upstream", format!("an API has at most {UPSTREAMS_MAX} upstreams"));
-    }
-    for (number, upstream) in api.upstream.iter().enumerate() {
-        let place = format!("upstream[{number}]");
-        match Url::parse(upstream) {
-            Ok(url) if url.path_and_query().contains('?') => {
-                findings.add(&place, "the URL of an upstream has no query");
-            }
-            Ok(_) => {}
-            Err(error) => findings.add(&place, error.to_string()),
-        }
-    }
+    check_upstreams("upstream", &api.upstream, findings);
+    check_groups(api, findings);
     if let Some(health) = api.health.as_ref().filter(|health| !health.path.starts_with('/')) {
         findings.add("health.path", format!("`{}` does not begin with a slash", health.path));
     }
-    if let Some(limits) = api.limits {
-        check_rate("limits.requests_per_second", limits.requests_per_second, findings);
-        if limits.burst == Some(0) {
-            findings.add("limits.burst", "a burst is at least 1");
-        }
+    if api.validate && api.openapi.is_none() {
+        findings.add("validate", "requests are checked by a document: state openapi");
     }
     check_issuers(api, findings);
     check_choice(api, findings);
+    let names_some = api.limits.0.iter().any(|limit| !limit.operations.is_empty());
+    let operations = api.openapi.as_ref().filter(|_| names_some);
+    let operations = operations.and_then(|name| names(published.documents.get(name)?).ok());
+    check_limits(api, operations.as_deref(), findings);
     if let Some(name) = &api.openapi {
         match published.documents.get(name) {
             None => {
@@ -195,7 +197,7 @@ fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
                 findings.add("openapi", message);
             }
             Some(text) => {
-                if let Err(reason) = Operations::read(text, &[]) {
+                if let Err(reason) = Operations::read(text, &[], api.validate) {
                     findings.add("openapi", format!("{name}: {reason}"));
                 }
             }
@@ -265,6 +267,99 @@ fn check_issuers(api: &Api, findings: &mut Findings<'_>) {
         if issuer.leeway.0.as_secs() > LEEWAY_SECONDS_MAX {
             let message = format!("clocks may differ by at most {LEEWAY_SECONDS_MAX} seconds");
             findings.add(&place("leeway"), message);
+        }
+    }
+}
+
+fn check_upstreams(member: &str, upstreams: &[String], findings: &mut Findings<'_>) {
+    if upstreams.len() > UPSTREAMS_MAX {
+        findings.add(member, format!("there are at most {UPSTREAMS_MAX} upstreams"));
+    }
+    for (number, upstream) in upstreams.iter().enumerate() {
+        let place = format!("{member}[{number}]");
+        match Url::parse(upstream) {
+            Ok(url) if url.path_and_query().contains('?') => {
+                findings.add(&place, "the URL of an upstream has no query");
+            }
+            Ok(_) => {}
+            Err(error) => findings.add(&place, error.to_string()),
+        }
+    }
+}
+
+fn check_groups(api: &Api, findings: &mut Findings<'_>) {
+    if api.groups.len() > GROUPS_MAX {
+        findings.add("groups", format!("an API has at most {GROUPS_MAX} groups"));
+    }
+    for (number, group) in api.groups.iter().enumerate() {
+        if group.upstream.is_empty() {
+            findings
+                .add(&format!("groups[{number}].upstream"), "a group has at least one upstream");
+        }
+        if group.weight > WEIGHT_MAX {
+            let message = format!("a weight is at most {WEIGHT_MAX}");
+            findings.add(&format!("groups[{number}].weight"), message);
+        }
+        check_upstreams(&format!("groups[{number}].upstream"), &group.upstream, findings);
+    }
+    if !api.groups.is_empty() && api.groups.iter().all(|group| group.weight == 0) {
+        findings.add("groups", "one group at least has a weight above 0");
+    }
+    match &api.sticky {
+        Some(_) if api.groups.is_empty() => {
+            findings.add("sticky", "it says which group calls go to: state groups");
+        }
+        Some(Sticky::Key) if api.security == Security::None => {
+            findings.add("sticky", "callers of an API without security have no key");
+        }
+        _ => {}
+    }
+}
+
+fn check_limits(api: &Api, operations: Option<&[String]>, findings: &mut Findings<'_>) {
+    if api.limits.0.len() > LIMITS_MAX {
+        findings.add("limits", format!("an API has at most {LIMITS_MAX} limits"));
+    }
+    for (number, limit) in api.limits.0.iter().enumerate() {
+        let path = api.limits.path_of(number);
+        let mut add =
+            |member: &str, message: &str| findings.add(&format!("{path}.{member}"), message);
+        let by = |by| limit.by.0.contains(&by);
+        match (limit.requests_per_second, limit.quota) {
+            (None, None) => add("", "a limit states requests_per_second, quota, or both"),
+            (None, Some(_)) if limit.burst.is_some() => {
+                add("burst", "a burst is one of requests_per_second, which is missing");
+            }
+            _ => {}
+        }
+        if limit.burst == Some(0) {
+            add("burst", "a burst is at least 1");
+        }
+        if (1..limit.by.0.len()).any(|at| limit.by.0[..at].contains(&limit.by.0[at])) {
+            add("by", "it names something twice");
+        }
+        if by(By::Key) && api.security == Security::None {
+            add("by", "callers of an API without security have no key; count by address");
+        }
+        if by(By::Claim) != limit.claim.is_some() {
+            add("claim", "by = \"claim\" and the name of a claim belong together");
+        }
+        if by(By::Claim) && api.security != Security::Oauth2 {
+            add("by", "only tokens have claims: state security = \"oauth2\"");
+        }
+        if api.openapi.is_none() && (by(By::Operation) || !limit.operations.is_empty()) {
+            add("operations", "operations are those of a document: state openapi");
+        }
+        for (at, operation) in limit.operations.iter().enumerate() {
+            if operations.is_some_and(|known| !known.contains(operation)) {
+                let message = format!(
+                    "the document has no operation {operation}; write it as GET /items/{{id}}"
+                );
+                add(&format!("operations[{at}]"), &message);
+            }
+        }
+        if let Some(rate) = limit.requests_per_second {
+            check_rate(&format!("{path}.requests_per_second"), rate, findings);
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize, Serializer};
 
+use crate::limits::Limits;
 use crate::quota::Quota;
 use crate::transform::Operation;
 use crate::units::{Size, Time};
@@ -46,15 +48,51 @@ pub struct Plan {
     pub quota: Option<Quota>,
 }
 
-/// A limit on all calls of an API together.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
+/// Upstreams that get a share of an API's calls.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct ApiLimits {
-    /// Calls per second, on average.
-    pub requests_per_second: f64,
-    /// Calls at once after a pause; one second's worth by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst: Option<u32>,
+pub struct Group {
+    /// The URLs of its upstreams.
+    pub upstream: Vec<String>,
+    /// Its share of the calls: its weight of all weights together.
+    pub weight: u32,
+}
+
+/// What calls have in common that go to the same group of upstreams.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sticky {
+    /// The caller's key; `key`.
+    Key,
+    /// The caller's address; `address`.
+    Address,
+    /// The value of a header; `header:NAME`.
+    Header(String),
+}
+
+impl Serialize for Sticky {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Key => to.serialize_str("key"),
+            Self::Address => to.serialize_str("address"),
+            Self::Header(name) => to.serialize_str(&format!("header:{name}")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Sticky {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        match (text.as_str(), text.strip_prefix("header:")) {
+            ("key", _) => Ok(Self::Key),
+            ("address", _) => Ok(Self::Address),
+            (_, Some(name)) if http::HeaderName::from_bytes(name.as_bytes()).is_ok() => {
+                Ok(Self::Header(name.to_owned()))
+            }
+            _ => Err(D::Error::custom(format!(
+                "`{text}` is nothing to go by; write key, address or header:NAME"
+            ))),
+        }
+    }
 }
 
 /// How callers of an API are recognized.
@@ -213,6 +251,12 @@ pub struct Api {
     /// The URLs of its upstreams.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upstream: Vec<String>,
+    /// Groups of upstreams, each with a share of the calls; instead of `upstream`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Group>,
+    /// What calls have in common that go to the same group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sticky: Option<Sticky>,
     /// The part of this server that answers instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
@@ -228,12 +272,15 @@ pub struct Api {
     /// The file of its OpenAPI document, which says what operations it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub openapi: Option<String>,
+    /// Whether requests are checked by that document, and refused before they reach an upstream.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub validate: bool,
     /// The scopes that a key needs for operations that ask for none of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
-    /// The limit on all calls together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limits: Option<ApiLimits>,
+    /// Limits: one table for all calls together, or a list, each by what it counts.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub limits: Limits,
     /// The longest wait for the head of an upstream's answer, and between two parts of it.
     #[serde(default = "half_a_minute")]
     pub timeout: Time,

@@ -19,25 +19,32 @@
 
 mod apis;
 mod balance;
+mod bodies;
 mod breaker;
 mod check;
 mod definition;
 mod diff;
+mod groups;
 mod headers;
 mod issuer;
 mod limit;
+mod limits;
 mod live_api;
 mod management;
+mod meter;
 mod operations;
 mod path;
 mod places;
 mod quota;
 mod read;
+mod requests;
+mod schema;
 mod secret;
 mod sent;
 mod sql;
 mod subscription;
 mod transform;
+mod unique_json;
 mod units;
 mod upgrade;
 mod upstream;
@@ -45,10 +52,11 @@ mod upstream;
 pub use apis::{Apis, ApisError, ApisRequest};
 pub use check::{APIS_MAX, Finding, check};
 pub use definition::{
-    Api, ApiLimits, Audience, Balance, Breaker, Definition, Headers, Health, Issuer, Plan,
-    Published, Security, Timeouts, Transforms,
+    Api, Audience, Balance, Breaker, Definition, Group, Headers, Health, Issuer, Plan, Published,
+    Security, Sticky, Timeouts, Transforms,
 };
 pub use diff::{Difference, differences};
+pub use limits::{By, Bys, Limit, Limits};
 pub use management::{OPENAPI, openapi_document, routes};
 pub use quota::{Per, Quota};
 pub use read::{read, write};

@@ -1,133 +1,268 @@
-//! Limits of calls: of a plan, for each key over all its APIs, and of an API, for all keys together.
+//! Limits of calls: of a plan, for each key over all its APIs, and of an API, by what files state.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::net::IpAddr;
 
-use homeroom_gateway::{Rate, RateLimit};
-use homeroom_http::{Kind, Problem, Timestamp};
-use http::HeaderValue;
-use http::header::{HeaderName, RETRY_AFTER};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use homeroom_http::{Problem, Timestamp};
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use serde_json::Value;
 
-use crate::definition::{ApiLimits, Plan};
-use crate::quota::Counts;
+use crate::definition::Plan;
+use crate::limits::{By, Limit};
+use crate::meter::{Left, Meter};
 
-const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+/// What stands between the parts of a counter's key.
+const BETWEEN: char = '\u{1f}';
 
 /// A plan with its counters.
 #[derive(Debug)]
 pub(crate) struct PlanLimit {
     pub(crate) plan: Plan,
-    rate: Option<RateLimit>,
-    quota: Option<Counts>,
+    meter: Meter,
 }
 
 impl PlanLimit {
     pub(crate) fn new(plan: &Plan) -> Self {
-        let rate = plan.requests_per_second.map(|per_second| rate(per_second, plan.burst));
-        Self { plan: plan.clone(), rate, quota: plan.quota.map(Counts::new) }
+        let meter = Meter::new("plan", plan.requests_per_second, plan.burst, plan.quota);
+        Self { plan: plan.clone(), meter }
+    }
+}
+
+/// A limit of an API with its counters.
+#[derive(Debug)]
+pub(crate) struct ApiLimit {
+    limit: Limit,
+    meter: Meter,
+}
+
+impl ApiLimit {
+    pub(crate) fn new(limit: &Limit) -> Self {
+        let parts: Vec<&str> = limit.by.0.iter().map(|by| by.name()).collect();
+        let name = if parts.is_empty() { "api".to_owned() } else { parts.join("-") };
+        let meter = Meter::new(&name, limit.requests_per_second, limit.burst, limit.quota);
+        Self { limit: limit.clone(), meter }
     }
 
-    /// Counts a call of a key.
-    fn admit(&self, key: &str, now: Timestamp) -> Result<(), Problem> {
-        if let Some(rate) = &self.rate {
-            rate.admit(key, now).map_err(|refused| {
-                refused.detail(format!(
-                    "The plan {} allows this key no more calls now.",
-                    self.plan.name
-                ))
-            })?;
+    fn counts(&self, asked: &Asked<'_>) -> bool {
+        let all = &self.limit.operations;
+        all.is_empty() || asked.operation.is_some_and(|own| all.iter().any(|one| one == own))
+    }
+
+    /// Returns the key of the counter of a call.
+    fn key<'a>(&self, asked: &Asked<'a>) -> Cow<'a, str> {
+        if let [By::Key] = self.limit.by.0[..] {
+            return Cow::Borrowed(asked.key);
         }
-        let Some(quota) = &self.quota else { return Ok(()) };
-        quota.admit(key, now).map_err(|seconds| {
-            if let Some(rate) = &self.rate {
-                rate.give_back(key);
+        let mut key = String::new();
+        for by in &self.limit.by.0 {
+            match by {
+                By::Key => key.push_str(asked.key),
+                By::Address => {
+                    let from = asked.from.map(|from| counted(from).to_string());
+                    key.push_str(&from.unwrap_or_default());
+                }
+                By::Claim => {
+                    let name = self.limit.claim.as_deref().unwrap_or_default();
+                    key.push_str(&claim_of(asked.headers, name).unwrap_or_default());
+                }
+                By::Operation => key.push_str(asked.operation.unwrap_or_default()),
             }
-            let state = HeaderValue::from_str(&format!("\"quota\";r=0;t={seconds}"));
-            Problem::of(Kind::TooManyRequests)
-                .detail(format!("The quota of the plan {} is used up.", self.plan.name))
-                .header(RETRY_AFTER, HeaderValue::from(seconds))
-                .header(RATE_LIMIT, state.unwrap_or(HeaderValue::from_static("")))
-        })
-    }
-
-    fn give_back(&self, key: &str) {
-        if let Some(rate) = &self.rate {
-            rate.give_back(key);
+            key.push(BETWEEN);
         }
-        if let Some(quota) = &self.quota {
-            quota.give_back(key);
-        }
+        Cow::Owned(key)
     }
 }
 
-/// The limit of all calls of an API together.
-pub(crate) fn of_api(limits: &ApiLimits) -> RateLimit {
-    rate(limits.requests_per_second, limits.burst)
+/// What limits know of a call.
+#[derive(Debug)]
+pub(crate) struct Asked<'a> {
+    /// The caller's key; empty for none.
+    pub(crate) key: &'a str,
+    pub(crate) from: Option<IpAddr>,
+    /// The headers, with a token that has been checked.
+    pub(crate) headers: &'a HeaderMap,
+    /// The operation's name, `GET /items/{id}`.
+    pub(crate) operation: Option<&'a str>,
+    pub(crate) now: Timestamp,
 }
 
-fn rate(per_second: f64, burst: Option<u32>) -> RateLimit {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
-    let burst = burst.unwrap_or(per_second.ceil().clamp(1.0, 1e6) as u32);
-    RateLimit::new(Rate { per_second, burst })
-}
-
-/// Counts a call; one that any limit refuses counts with none.
+/// Counts a call; one that any limit refuses counts with none. Returns what is left.
 ///
 /// # Errors
 ///
 /// 429 with `Retry-After` and `RateLimit`.
-pub(crate) fn admit(
-    plan: Option<(&Arc<PlanLimit>, &str)>,
-    api: Option<&RateLimit>,
-    now: Timestamp,
-) -> Result<(), Problem> {
-    if let Some((plan, key)) = plan {
-        plan.admit(key, now)?;
+pub(crate) fn admit<'a>(
+    plan: Option<&'a PlanLimit>,
+    limits: &'a [ApiLimit],
+    asked: &Asked<'_>,
+) -> Result<Option<Left<'a>>, Problem> {
+    let mut left = None;
+    if let Some(plan) = plan {
+        left = plan.meter.admit(asked.key, asked.now).map_err(|refused| {
+            refused
+                .detail(format!("The plan {} allows this key no more calls now.", plan.plan.name))
+        })?;
     }
-    let Some(api) = api else { return Ok(()) };
-    api.admit("", now).map_err(|refused| {
-        if let Some((plan, key)) = plan {
-            plan.give_back(key);
+    for (number, limit) in limits.iter().enumerate() {
+        if !limit.counts(asked) {
+            continue;
         }
-        refused.detail("This API allows no more calls now.")
-    })
+        match limit.meter.admit(&limit.key(asked), asked.now) {
+            Ok(own) => left = Left::fewer(left, own),
+            Err(refused) => {
+                for before in limits[..number].iter().filter(|before| before.counts(asked)) {
+                    before.meter.give_back(&before.key(asked));
+                }
+                if let Some(plan) = plan {
+                    plan.meter.give_back(asked.key);
+                }
+                return Err(refused.detail("This API allows no more such calls now."));
+            }
+        }
+    }
+    Ok(left)
+}
+
+/// Returns the address that is counted: a household of version 6 has a network of 64 bits.
+fn counted(from: IpAddr) -> IpAddr {
+    match from {
+        IpAddr::V4(_) => from,
+        IpAddr::V6(address) => match address.to_ipv4_mapped() {
+            Some(address) => address.into(),
+            None => std::net::Ipv6Addr::from_bits(address.to_bits() & !(u128::MAX >> 64)).into(),
+        },
+    }
+}
+
+/// Returns a claim of the token of a call, which was checked before; [`None`] where it has none.
+pub(crate) fn claim_of(headers: &HeaderMap, name: &str) -> Option<String> {
+    let bearer = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let token = bearer.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("bearer "))?;
+    let payload = bearer[token.len()..].trim().split('.').nth(1)?;
+    let payload = BASE64_URL_SAFE_NO_PAD.decode(payload).ok()?;
+    let claims: Value = serde_json::from_slice(&payload).ok()?;
+    let found = if name.starts_with('/') { claims.pointer(name) } else { claims.get(name) };
+    match found? {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use homeroom_http::Kind;
+    use http::HeaderValue;
+    use http::header::RETRY_AFTER;
+
     use super::*;
 
     const NOW: Timestamp = Timestamp(1_795_608_000_000_000);
 
-    fn plan(rate: Option<f64>, burst: Option<u32>, quota: Option<&str>) -> Arc<PlanLimit> {
+    fn plan(rate: Option<f64>, burst: Option<u32>, quota: Option<&str>) -> PlanLimit {
         let quota = quota.map(|quota| serde_json::from_value(quota.into()).unwrap());
         let plan = Plan { name: "p".into(), requests_per_second: rate, burst, quota };
-        Arc::new(PlanLimit::new(&plan))
+        PlanLimit::new(&plan)
+    }
+
+    fn limits(text: &str) -> Vec<ApiLimit> {
+        let limits: crate::limits::Limits = serde_json::from_str(text).unwrap();
+        limits.0.iter().map(ApiLimit::new).collect()
+    }
+
+    /// How many of ten calls are admitted.
+    fn admitted(limits: &[ApiLimit], asked: &Asked<'_>) -> usize {
+        (0..10).filter(|_| admit(None, limits, asked).is_ok()).count()
+    }
+
+    fn asked(headers: &HeaderMap) -> Asked<'_> {
+        Asked { key: "k", from: None, headers, operation: None, now: NOW }
     }
 
     #[test]
     fn a_call_that_one_limit_refuses_counts_with_no_other() {
+        let none = HeaderMap::new();
         let gold = plan(Some(1.0), Some(3), Some("100/day"));
-        let api = rate(1.0, Some(1));
+        let own =
+            limits(r#"[{"by": "key", "quota": "5/hour"}, {"requests_per_second": 1, "burst": 1}]"#);
 
-        let first = admit(Some((&gold, "k")), Some(&api), NOW);
-        let refused =
-            (0..10).filter(|_| admit(Some((&gold, "k")), Some(&api), NOW).is_err()).count();
-        let elsewhere = (0..10).filter(|_| admit(Some((&gold, "k")), None, NOW).is_ok()).count();
+        let first = admit(Some(&gold), &own, &asked(&none)).is_ok();
+        let refused = (0..10).filter(|_| admit(Some(&gold), &own, &asked(&none)).is_err()).count();
+        let elsewhere = (0..10).filter(|_| admit(Some(&gold), &[], &asked(&none)).is_ok()).count();
 
-        assert!(first.is_ok());
+        assert!(first);
         assert_eq!(refused, 10, "the API's own limit");
         assert_eq!(elsewhere, 2, "of a burst of three, one was admitted");
+        assert_eq!(admitted(&own[..1], &asked(&none)), 4, "of a quota of five, one was admitted");
     }
 
     #[test]
     fn a_quota_refuses_with_the_time_to_wait() {
+        let none = HeaderMap::new();
         let daily = plan(None, None, Some("1/day"));
 
-        assert!(admit(Some((&daily, "k")), None, NOW).is_ok());
-        let refused = admit(Some((&daily, "k")), None, NOW).unwrap_err();
+        let first = admit(Some(&daily), &[], &asked(&none)).unwrap().unwrap();
+        let mut told = HeaderMap::new();
+        first.tell(&mut told);
+        let refused = admit(Some(&daily), &[], &asked(&none)).unwrap_err();
 
+        assert_eq!(told["ratelimit"], "\"plan-quota\";r=0;t=43200");
+        assert_eq!(told["ratelimit-policy"], "\"plan-quota\";q=1;w=86400");
         assert_eq!(refused.kind, Kind::TooManyRequests);
         assert_eq!(refused.headers[0], (RETRY_AFTER, HeaderValue::from_static("43200")));
-        assert!(admit(Some((&daily, "other")), None, NOW).is_ok());
+        assert_eq!(refused.headers[1].1, "\"plan-quota\";r=0;t=43200");
+        let other = Asked { key: "other", ..asked(&none) };
+        assert!(admit(Some(&daily), &[], &other).is_ok());
+    }
+
+    #[test]
+    fn calls_are_told_apart_by_what_a_limit_says() {
+        let none = HeaderMap::new();
+        let token = |tenant: &str| {
+            let payload = format!("{{\"tenant\": \"{tenant}\", \"a\": {{\"b\": 7}}}}");
+            let token = format!("Bearer h.{}.s", BASE64_URL_SAFE_NO_PAD.encode(payload));
+            HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::try_from(token).unwrap())])
+        };
+        let (one, two) = (token("one"), token("two"));
+        let address = |text: &str| Asked { from: text.parse().ok(), ..asked(&none) };
+        let operation = |name| Asked { operation: Some(name), ..asked(&none) };
+
+        let by_address = limits(r#"{"by": "address", "quota": "3/hour"}"#);
+        assert_eq!(admitted(&by_address, &address("192.0.2.1")), 3);
+        assert_eq!(admitted(&by_address, &address("::ffff:192.0.2.1")), 0);
+        assert_eq!(admitted(&by_address, &address("2001:db8::1")), 3);
+        assert_eq!(admitted(&by_address, &address("2001:db8::2")), 0, "the same network");
+
+        let by_claim = limits(r#"{"by": "claim", "claim": "tenant", "quota": "2/hour"}"#);
+        assert_eq!(admitted(&by_claim, &asked(&one)), 2);
+        assert_eq!(admitted(&by_claim, &asked(&two)), 2);
+        assert_eq!(admitted(&by_claim, &asked(&none)), 2, "without the claim");
+        assert_eq!(claim_of(&one, "/a/b").as_deref(), Some("7"));
+
+        let of_one = limits(r#"{"operations": ["GET /a"], "quota": "1/hour"}"#);
+        assert_eq!(admitted(&of_one, &operation("GET /a")), 1);
+        assert_eq!(admitted(&of_one, &operation("POST /a")), 10);
+
+        let both = limits(r#"{"by": ["key", "operation"], "quota": "1/hour"}"#);
+        assert_eq!(admitted(&both, &operation("GET /a")), 1);
+        assert_eq!(admitted(&both, &operation("GET /b")), 1);
+        assert_eq!(admitted(&both, &Asked { key: "other", ..operation("GET /a") }), 1);
+    }
+
+    #[test]
+    fn the_limit_that_leaves_the_fewest_calls_is_told() {
+        let none = HeaderMap::new();
+        let gold = plan(Some(10.0), Some(50), None);
+        let own = limits(r#"{"requests_per_second": 2, "burst": 4}"#);
+
+        let left = admit(Some(&gold), &own, &asked(&none)).unwrap().unwrap();
+        let mut told = HeaderMap::new();
+        left.tell(&mut told);
+
+        assert_eq!(told["ratelimit"], "\"api\";r=3;t=1");
+        assert_eq!(told["ratelimit-policy"], "\"api\";q=4;w=2");
     }
 }

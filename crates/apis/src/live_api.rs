@@ -5,29 +5,29 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use homeroom_access::{ApiClient, Call, Scope};
-use homeroom_client::{Answer, Error, Network, Phase, Request, Url};
-use homeroom_gateway::{Gate, Gates, RateLimit};
+use homeroom_client::{Answer, Error, Network, Phase};
+use homeroom_gateway::{Gate, Gates};
 use homeroom_http::{
-    Body, BodyLimits, BodyStream, Cors, Credential, Guard, Kind, Known, Problem, RequestBody,
-    Response, Route, handler, other_methods,
+    Body, BodyLimits, Cors, Credential, Guard, Kind, Known, Problem, RequestBody, Response, Route,
+    handler, other_methods,
 };
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, request};
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
 
+use crate::bodies::{Answering, Noted, Sent};
 use crate::check::{PARTS, network};
 use crate::definition::{Api, Security};
+use crate::groups::Groups;
 use crate::headers::{Asker, Changes, is_doubtful, strip, to_upstream};
 use crate::issuer::{Issuers, KeySets};
-use crate::limit::{self, PlanLimit};
-use crate::operations::{Operations, Scopes, are_granted};
+use crate::limit::{self, ApiLimit, PlanLimit};
+use crate::operations::{Found, Operations, Scopes, are_granted};
 use crate::path::rest_of;
 use crate::secret::secret;
 use crate::subscription::Subscription;
@@ -67,7 +67,7 @@ pub(crate) struct LiveApi {
     base: String,
     operations: Option<Arc<Operations>>,
     usual: [Box<[String]>; 1],
-    limit: Option<RateLimit>,
+    limits: Box<[ApiLimit]>,
     request: Option<Transform>,
     response: Option<Transform>,
     request_headers: Changes,
@@ -83,7 +83,7 @@ pub(crate) struct LiveApi {
 enum Target {
     /// The path of a part, and what answers there.
     Part(&'static str, Local),
-    Upstreams(Upstreams),
+    Upstreams(Groups),
 }
 
 impl LiveApi {
@@ -102,8 +102,8 @@ impl LiveApi {
         let target = match part {
             Some((_, path)) => Target::Part(path, Arc::clone(local)),
             None => {
-                let upstreams = Upstreams::new(api, &shared.clients);
-                Target::Upstreams(upstreams.map_err(|error| error.to_string())?)
+                let groups = Groups::new(api, &shared.clients);
+                Target::Upstreams(groups.map_err(|error| error.to_string())?)
             }
         };
         let transform = |operations: &[_]| {
@@ -119,7 +119,7 @@ impl LiveApi {
             base: api.base(),
             operations,
             usual: [api.scopes.clone().into_boxed_slice()],
-            limit: api.limits.as_ref().map(limit::of_api),
+            limits: api.limits.0.iter().map(ApiLimit::new).collect(),
             request: transform(&api.transform.request)?,
             response: transform(&api.transform.response)?,
             request_headers: Changes::new(&api.request_headers, &secret)?,
@@ -175,31 +175,61 @@ impl LiveApi {
         templates.into_iter().map(route).collect()
     }
 
-    async fn answer(&self, call: Call) -> Result<Response, Problem> {
+    async fn answer(&self, mut call: Call) -> Result<Response, Problem> {
         let rest = rest_of(&call.path)?.to_owned();
         self.check_address(&call)?;
         self.check_header(&call.headers)?;
-        let scopes = match &self.operations {
-            Some(operations) => {
-                operations.find(&call.method, if rest.is_empty() { "/" } else { &rest })?
-            }
-            None => &self.usual[..],
-        };
+        let path = if rest.is_empty() { "/" } else { &rest };
+        let operations = self.operations.as_ref();
+        let found = operations.map(|known| known.find(&call.method, path)).transpose()?;
+        let scopes = found.as_ref().map_or(&self.usual[..], |found| found.scopes);
         let plan = self.check_subscription(&call, scopes)?;
-        let key = match (&call.client, &call.foreign) {
-            (Some(client), _) => &*client.key,
-            (None, Some(foreign)) => &*foreign.name,
-            (None, None) => "",
+        let name = found.as_ref().filter(|_| !self.limits.is_empty()).map(Found::name);
+        let asked = limit::Asked {
+            key: match (&call.client, &call.foreign) {
+                (Some(client), _) => &client.key,
+                (None, Some(foreign)) => &foreign.name,
+                (None, None) => "",
+            },
+            from: call.from,
+            headers: &call.headers,
+            operation: name.as_deref(),
+            now: call.now,
         };
-        limit::admit(plan.as_ref().map(|plan| (plan, key)), self.limit.as_ref(), call.now)?;
-        match &self.target {
-            Target::Part(path, local) => self.answer_by_part(call, &rest, path, local).await,
-            Target::Upstreams(upstreams) => {
-                let answering = self.answer_by_upstream(call, &rest, upstreams);
-                let late = || Err(Problem::of(Kind::GatewayTimeout));
-                upstreams.within(answering).await.unwrap_or_else(late)
-            }
+        let left = limit::admit(plan.as_deref(), &self.limits, &asked)?;
+        if let Some(found) = &found {
+            found.check(&mut call).await?;
         }
+        let answer = match &self.target {
+            Target::Part(path, local) => self.answer_by_part(call, &rest, path, local).await,
+            Target::Upstreams(groups) => self.answer_by_group(call, &rest, groups).await,
+        };
+        let mut answer = answer?;
+        if let Some(left) = left {
+            left.tell(answer.headers_mut());
+        }
+        Ok(answer)
+    }
+
+    /// Passes a call to the group whose turn it is, or to another if nothing of that is healthy.
+    async fn answer_by_group(
+        &self,
+        call: Call,
+        rest: &str,
+        groups: &Groups,
+    ) -> Result<Response, Problem> {
+        let may_repeat = is_short(&call);
+        let found = {
+            let mut turn =
+                groups.turn(&call).map(|group| (group, group.candidates(&call, may_repeat)));
+            turn.find(|(_, candidates)| !candidates.is_empty())
+        };
+        let Some((group, candidates)) = found else {
+            return Err(no_upstream("No upstream of this API is healthy."));
+        };
+        let answering = self.answer_by_upstream(call, rest, group, &candidates);
+        let late = || Err(Problem::of(Kind::GatewayTimeout));
+        group.within(answering).await.unwrap_or_else(late)
     }
 
     fn check_address(&self, call: &Call) -> Result<(), Problem> {
@@ -320,6 +350,7 @@ impl LiveApi {
         mut call: Call,
         rest: &str,
         upstreams: &Upstreams,
+        candidates: &[Arc<Upstream>],
     ) -> Result<Response, Problem> {
         let query = if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
         let path_and_query = format!("{rest}{query}");
@@ -327,17 +358,11 @@ impl LiveApi {
             call.method,
             Method::GET | Method::HEAD | Method::PUT | Method::DELETE | Method::OPTIONS
         );
-        let declared: Option<usize> =
-            call.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-        let is_short = call.body.is_empty() || declared.is_some_and(|length| length <= SHORT_BODY);
-        let candidates = upstreams.candidates(&call, is_short);
-        if candidates.is_empty() {
-            return Err(no_upstream("No upstream of this API is healthy."));
-        }
         if upgrade::is_asked(&call) {
-            return self.change_protocol(call, &path_and_query, upstreams, &candidates).await;
+            return self.change_protocol(call, &path_and_query, upstreams, candidates).await;
         }
         self.change_request(&mut call).await?;
+        let (is_short, declared) = (is_short(&call), declared(&call.headers));
         let mut headers = std::mem::take(&mut call.headers);
         to_upstream(&mut headers, self.api.security, &asker(&call));
         if self.response.is_some() {
@@ -470,10 +495,7 @@ impl LiveApi {
                     // The body knows it, if it has one.
                     head.headers.remove(CONTENT_LENGTH);
                 }
-                Body::stream(Answering {
-                    body: body.map_err(Into::into).boxed_unsync(),
-                    _open: open,
-                })
+                Body::stream(Answering::new(body.map_err(Into::into).boxed_unsync(), open))
             }
         };
         self.response_headers.apply(&mut head.headers);
@@ -487,6 +509,16 @@ fn lacks(scopes: &Scopes, whose: &str) -> Problem {
         "This operation asks for the scope {}, which this {whose} does not have.",
         asked.join(", or ")
     ))
+}
+
+/// Returns the length that a request states for its body.
+fn declared(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok())
+}
+
+/// Returns whether a body is short enough to be sent again.
+fn is_short(call: &Call) -> bool {
+    call.body.is_empty() || declared(&call.headers).is_some_and(|length| length <= SHORT_BODY)
 }
 
 fn asker(call: &Call) -> Asker<'_> {
@@ -528,87 +560,4 @@ fn no_upstream(detail: &str) -> Problem {
     Problem::of(Kind::ServiceUnavailable)
         .detail(detail)
         .header(RETRY_AFTER, HeaderValue::from_static("1"))
-}
-
-/// A request's body on its way to an upstream.
-enum Sent {
-    Whole(Bytes),
-    Stream(Option<Noted>, Option<u64>),
-}
-
-impl Sent {
-    fn is_whole(&self) -> bool {
-        matches!(self, Self::Whole(_))
-    }
-
-    /// Makes a request, which takes a body that is a stream.
-    fn request(&mut self, method: Method, url: Url, headers: HeaderMap) -> Request {
-        let mut request = Request::new(method, url);
-        request.headers = headers;
-        match self {
-            Self::Whole(bytes) => request.body(bytes.clone()),
-            Self::Stream(stream, length) => match stream.take() {
-                Some(stream) => request.stream(stream, *length),
-                None => request,
-            },
-        }
-    }
-}
-
-/// A request's body that notes why it broke, so that its caller is told and not its upstream blamed.
-struct Noted {
-    stream: BodyStream,
-    broken: Arc<Mutex<Option<Problem>>>,
-}
-
-impl HttpBody for Noted {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-        let frame = ready!(Pin::new(&mut self.stream).poll_frame(cx));
-        Poll::Ready(frame.map(|frame| {
-            frame.map_err(|problem| {
-                *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem);
-                std::io::Error::other("the caller's body broke off")
-            })
-        }))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.stream.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.stream.size_hint()
-    }
-}
-
-/// An upstream's body on its way to the caller; the call is open until it ends.
-struct Answering {
-    body: http_body_util::combinators::UnsyncBoxBody<Bytes, homeroom_http::BodyError>,
-    _open: crate::upstream::OpenCall,
-}
-
-impl HttpBody for Answering {
-    type Data = Bytes;
-    type Error = homeroom_http::BodyError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, homeroom_http::BodyError>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }

@@ -6,12 +6,16 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use homeroom_access::Call;
 use homeroom_http::{Kind, Problem};
 use http::header::ALLOW;
 use http::{HeaderValue, Method};
+use matchit::Match;
 use serde_json::Value;
 
 use crate::path::{other, usual};
+use crate::requests::Checks;
+use crate::schema::{Compiler, Schemas, resolve};
 
 /// The members of a path that are methods.
 const METHODS: [(&str, &str); 8] = [
@@ -28,87 +32,182 @@ const METHODS: [(&str, &str); 8] = [
 /// The scopes that an operation asks for: one of these lists, all of it.
 pub(crate) type Scopes = [Box<[String]>];
 
-/// The operations of a path, by method. Equal scopes are one value in a document.
-type OfPath = Box<[(&'static str, Arc<Scopes>)]>;
+/// A method of a path: its name, its scopes, and how its requests are checked, where they are. Equal
+/// scopes are one value in a document.
+type OfMethod = (&'static str, Arc<Scopes>, Option<Box<Checks>>);
+
+/// The operations of a path.
+#[derive(Debug, Clone)]
+struct OfPath {
+    path: Box<str>,
+    methods: Arc<[OfMethod]>,
+}
 
 /// An API's operations by path and method.
 #[derive(Debug)]
-pub(crate) struct Operations(matchit::Router<OfPath>);
+pub(crate) struct Operations {
+    router: matchit::Router<OfPath>,
+    schemas: Schemas,
+}
 
-impl Operations {
-    /// Reads an OpenAPI document in JSON or YAML. Operations that state no security ask for `usual`.
+/// The operation that a request is for.
+#[derive(Debug)]
+pub(crate) struct Found<'a> {
+    path: &'a str,
+    method: &'static str,
+    pub(crate) scopes: &'a Scopes,
+    checks: Option<&'a Checks>,
+    schemas: &'a Schemas,
+    /// What is in the place of each placeholder, where requests are checked.
+    placeholders: Vec<String>,
+}
+
+impl Found<'_> {
+    /// Returns the name of the operation, `GET /items/{id}`.
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
+    /// Checks a request by what the document says, if the API does that.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
-    pub(crate) fn read(text: &str, usual: &[String]) -> Result<Self, String> {
-        let document: Value = if text.trim_start().starts_with('{') {
-            serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?
-        } else {
-            serde_yaml_ng::from_str(text).map_err(|error| format!("it is not YAML: {error}"))?
-        };
+    /// 400 with each fault by its path; 415 for a body of another media type.
+    pub(crate) async fn check(&self, call: &mut Call) -> Result<(), Problem> {
+        let Some(checks) = self.checks else { return Ok(()) };
+        let placeholders: Vec<&str> = self.placeholders.iter().map(String::as_str).collect();
+        checks.check(self.schemas, call, &placeholders).await
+    }
+}
+
+impl Operations {
+    /// Reads an OpenAPI document in JSON or YAML. Operations that state no security ask for `usual`.
+    /// Where requests are to be checked, `checks` says so.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, or cannot be checked.
+    pub(crate) fn read(text: &str, usual: &[String], checks: bool) -> Result<Self, String> {
+        let document = document(text)?;
         let is_openapi = document["openapi"].is_string() || document["swagger"].is_string();
         let paths = document["paths"].as_object().filter(|_| is_openapi);
         let paths = paths.ok_or("it is no OpenAPI document: `openapi` or `paths` is missing")?;
+        let is_3 = document["openapi"].as_str().is_some_and(|version| version.starts_with("3."));
+        if checks && !is_3 {
+            return Err("requests are checked by documents of OpenAPI 3.0 and 3.1".into());
+        }
+        let mut compiler = Compiler::new(&document);
         let mut router = matchit::Router::new();
         let mut known: HashSet<Arc<Scopes>> = HashSet::new();
         for (path, item) in paths {
+            // What is not for us may be beside the paths.
+            if path.starts_with("x-") {
+                continue;
+            }
             if !path.starts_with('/') {
                 return Err(format!("the path {path} does not begin with a slash"));
             }
-            let methods = METHODS.iter().filter_map(|(member, method)| {
-                let operation = item.get(member)?;
+            let item = resolve(&document, item)?;
+            let names = placeholders(path);
+            let mut methods: Vec<OfMethod> = vec![];
+            for (member, method) in METHODS {
+                let Some(operation) = item.get(member) else { continue };
                 let security = operation.get("security").or_else(|| document.get("security"));
                 let scopes: Arc<Scopes> = scopes(security, usual).into();
                 let scopes = known.get(&scopes).cloned().unwrap_or(scopes);
                 known.insert(Arc::clone(&scopes));
-                Some((*method, scopes))
-            });
-            let methods: OfPath = methods.collect();
+                let checks = if checks {
+                    let own = Checks::compile(&mut compiler, &document, item, operation, &names);
+                    Some(Box::new(own.map_err(|reason| format!("{method} {path}: {reason}"))?))
+                } else {
+                    None
+                };
+                methods.push((method, scopes, checks));
+            }
             let folded = if path == "/" { path } else { path.trim_end_matches('/') };
+            let of_path = OfPath { path: path.as_str().into(), methods: methods.into() };
             router
-                .insert(numbered(folded), methods)
+                .insert(numbered(folded), of_path)
                 .map_err(|error| format!("the path {path}: {error}"))?;
         }
         // A copy has no room to spare, which the router has wherever it grew.
-        Ok(Self(router.clone()))
+        Ok(Self { router: router.clone(), schemas: compiler.done() })
     }
 
-    /// Returns the scopes of an operation.
+    /// Returns the operation that a request is for.
     ///
     /// # Errors
     ///
     /// 404 for an unknown path, 405 with `Allow` for another method; 400 for a path that an upstream
     /// could read as that of another operation, such as `/items/7%2Fsecrets`.
-    pub(crate) fn find(&self, method: &Method, path: &str) -> Result<&Scopes, Problem> {
-        let methods = self.at(&usual(path)).ok_or_else(|| {
+    pub(crate) fn find(&self, method: &Method, path: &str) -> Result<Found<'_>, Problem> {
+        let plain = usual(path);
+        let matched = self.at(&plain).ok_or_else(|| {
             Problem::of(Kind::NotFound).detail("This API has no operation at this address.")
         })?;
+        let own = matched.value;
         let is_plain = !path.contains(['%', ';']) && !path.contains("//");
-        if !is_plain && self.at(&other(path)).is_some_and(|other| !std::ptr::eq(other, methods)) {
+        let is_other =
+            |path: &str| self.at(path).is_some_and(|other| !std::ptr::eq(other.value, own));
+        if !is_plain && is_other(&other(path)) {
             return Err(Problem::of(Kind::BadRequest)
                 .detail("The path can be read as that of two operations; write it plainly."));
         }
-        let of = |name: &str| methods.iter().find(|(method, _)| *method == name);
+        let of = |name: &str| own.methods.iter().find(|(method, ..)| *method == name);
         let found = of(method.as_str());
         let found = found.or_else(|| of("GET").filter(|_| *method == Method::HEAD));
-        found.map(|(_, scopes)| &**scopes).ok_or_else(|| {
-            let mut names: Vec<&str> = methods.iter().map(|(method, _)| *method).collect();
-            if names.contains(&"GET") && !names.contains(&"HEAD") {
-                names.push("HEAD");
-            }
-            names.sort_unstable();
-            let allow = HeaderValue::try_from(names.join(", "));
-            Problem::of(Kind::MethodNotAllowed)
-                .error(format!("{method} is not allowed here; allowed: {}.", names.join(", ")))
-                .header(ALLOW, allow.unwrap_or(HeaderValue::from_static("")))
-        })
+        if let Some((method, scopes, checks)) = found {
+            let checks = checks.as_deref();
+            let texts = matched.params.iter().map(|(_, text)| text.to_owned());
+            let placeholders = if checks.is_some() { texts.collect() } else { vec![] };
+            let (path, method, schemas) = (&*own.path, *method, &self.schemas);
+            return Ok(Found { path, method, scopes, checks, schemas, placeholders });
+        }
+        let mut names: Vec<&str> = own.methods.iter().map(|(method, ..)| *method).collect();
+        if names.contains(&"GET") && !names.contains(&"HEAD") {
+            names.push("HEAD");
+        }
+        names.sort_unstable();
+        let allow = HeaderValue::try_from(names.join(", "));
+        Err(Problem::of(Kind::MethodNotAllowed)
+            .error(format!("{method} is not allowed here; allowed: {}.", names.join(", ")))
+            .header(ALLOW, allow.unwrap_or(HeaderValue::from_static(""))))
     }
 
-    fn at(&self, path: &str) -> Option<&OfPath> {
+    fn at<'p>(&self, path: &'p str) -> Option<Match<'_, 'p, &OfPath>> {
         let path = if path == "/" { path } else { path.trim_end_matches('/') };
-        Some(self.0.at(path).ok()?.value)
+        self.router.at(path).ok()
     }
+}
+
+/// Returns the names of the operations of a document: `GET /items/{id}`.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
+    let document = document(text)?;
+    let mut names = vec![];
+    for (path, item) in document["paths"].as_object().into_iter().flatten() {
+        let item = resolve(&document, item)?;
+        let own = METHODS.iter().filter(|(member, _)| item.get(*member).is_some());
+        names.extend(own.map(|(_, method)| format!("{method} {path}")));
+    }
+    Ok(names)
+}
+
+fn document(text: &str) -> Result<Value, String> {
+    if text.trim_start().starts_with('{') {
+        serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))
+    } else {
+        serde_yaml_ng::from_str(text).map_err(|error| format!("it is not YAML: {error}"))
+    }
+}
+
+/// Returns the names of a path's placeholders in their order.
+fn placeholders(path: &str) -> Vec<String> {
+    let pieces = path.split('{').skip(1);
+    pieces.map(|piece| piece.split('}').next().unwrap_or_default().to_owned()).collect()
 }
 
 /// Returns a path whose placeholders have names of their own, since two paths of a document may call
@@ -161,8 +260,8 @@ mod tests {
 
     #[test]
     fn an_operation_is_found_by_method_and_path() {
-        let operations = Operations::read(DOCUMENT, &[]).unwrap();
-        let found = |method, path| operations.find(&method, path);
+        let operations = Operations::read(DOCUMENT, &[], false).unwrap();
+        let found = |method, path| operations.find(&method, path).map(|found| found.scopes);
 
         let first = |method, path| found(method, path).unwrap()[0].to_vec();
         assert_eq!(first(Method::GET, "/items"), ["items.read"]);
@@ -179,10 +278,10 @@ mod tests {
 
     #[test]
     fn a_path_belongs_to_one_operation_however_it_is_written() {
-        let operations = Operations::read(DOCUMENT, &[]).unwrap();
+        let operations = Operations::read(DOCUMENT, &[], false).unwrap();
         let status = |method, path| {
             let found = operations.find(&method, path);
-            found.map_err(|problem| problem.kind.status().as_u16()).map(<[_]>::len)
+            found.map_err(|problem| problem.kind.status().as_u16()).map(|found| found.scopes.len())
         };
 
         assert_eq!(status(Method::GET, "/%69tems"), Ok(1));
@@ -196,13 +295,14 @@ mod tests {
 
     #[test]
     fn a_document_may_be_yaml_and_what_is_none_is_refused() {
-        let yaml = "openapi: 3.1.0\npaths:\n  /a:\n    get: {}\n";
-        let operations = Operations::read(yaml, &["usual".to_owned()]).unwrap();
+        let yaml = "openapi: 3.1.0\npaths:\n  /a:\n    get:\n      responses:\n        200:\n          description: ok\n";
+        let operations = Operations::read(yaml, &["usual".to_owned()], true).unwrap();
 
         let asked = operations.find(&Method::GET, "/a").unwrap();
-        assert_eq!(asked, &[["usual".to_owned()].into()]);
+        assert_eq!(asked.scopes, &[["usual".to_owned()].into()]);
+        assert_eq!(names(yaml).unwrap(), [asked.name()]);
         for text in ["", "{}", "[1]", "{\"openapi\":\"3.0.0\"}", "a: [", "{\"openapi\""] {
-            assert!(Operations::read(text, &[]).is_err(), "{text}");
+            assert!(Operations::read(text, &[], false).is_err(), "{text}");
         }
     }
 

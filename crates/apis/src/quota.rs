@@ -23,6 +23,18 @@ pub enum Per {
     Month,
 }
 
+impl Per {
+    /// Returns its length in seconds; of a month, the longest.
+    pub(crate) fn seconds(self) -> u64 {
+        match self {
+            Self::Minute => 60,
+            Self::Hour => 3_600,
+            Self::Day => 86_400,
+            Self::Month => 31 * 86_400,
+        }
+    }
+}
+
 const UNITS: &[(&str, Per)] =
     &[("minute", Per::Minute), ("hour", Per::Hour), ("day", Per::Day), ("month", Per::Month)];
 
@@ -73,22 +85,30 @@ impl Counts {
         Self { quota, counts: Mutex::default() }
     }
 
-    /// Counts a call. Returns the seconds until there are more if there are none left.
-    pub(crate) fn admit(&self, key: &str, now: Timestamp) -> Result<(), u64> {
+    /// Counts a call. Returns how many are left, and the seconds until all are there again.
+    ///
+    /// # Errors
+    ///
+    /// Those seconds, where none is left.
+    pub(crate) fn admit(&self, key: &str, now: Timestamp) -> Result<(u64, u64), u64> {
         let (begin, end) = unit_of(self.quota.per, now);
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if counts.len() >= SWEEP_MIN && !counts.contains_key(key) {
             counts.retain(|_, (begun, _)| *begun == begin);
         }
-        let count = counts.entry(key.to_owned()).or_insert((begin, 0));
+        let seconds = (end - now.0).max(1).unsigned_abs().div_ceil(1_000_000);
+        let Some(count) = counts.get_mut(key) else {
+            counts.insert(key.to_owned(), (begin, 1));
+            return Ok((self.quota.calls - 1, seconds));
+        };
         if count.0 != begin {
             *count = (begin, 0);
         }
         if count.1 >= self.quota.calls {
-            return Err((end - now.0).max(1).unsigned_abs().div_ceil(1_000_000));
+            return Err(seconds);
         }
         count.1 += 1;
-        Ok(())
+        Ok((self.quota.calls - count.1, seconds))
     }
 
     /// Takes back a call that was refused otherwise.
@@ -156,13 +176,13 @@ mod tests {
     fn calls_beyond_a_quota_wait_for_the_next_unit_of_time() {
         let counts = Counts::new(Quota { calls: 2, per: Per::Day });
 
-        assert_eq!(counts.admit("a", NOON), Ok(()));
-        assert_eq!(counts.admit("a", NOON), Ok(()));
+        assert_eq!(counts.admit("a", NOON), Ok((1, 43_200)));
+        assert_eq!(counts.admit("a", NOON), Ok((0, 43_200)));
         assert_eq!(counts.admit("a", NOON), Err(43_200));
-        assert_eq!(counts.admit("b", NOON), Ok(()));
+        assert_eq!(counts.admit("b", NOON), Ok((1, 43_200)));
         counts.give_back("a");
-        assert_eq!(counts.admit("a", NOON), Ok(()));
-        assert_eq!(counts.admit("a", NOON.plus_seconds(43_200)), Ok(()));
+        assert_eq!(counts.admit("a", NOON), Ok((0, 43_200)));
+        assert_eq!(counts.admit("a", NOON.plus_seconds(43_200)), Ok((1, 86_400)));
     }
 
     #[test]

@@ -64,8 +64,8 @@ pub(crate) struct Upstream {
 pub(crate) struct Clients(Mutex<HashMap<(Time, Timeouts, bool), Client>>);
 
 impl Clients {
-    fn of(&self, api: &Api) -> Result<Client, Error> {
-        let is_secure = api.upstream.iter().any(|url| url.starts_with("https:"));
+    fn of(&self, api: &Api, urls: &[String]) -> Result<Client, Error> {
+        let is_secure = urls.iter().any(|url| url.starts_with("https:"));
         let key = (api.timeout, api.timeouts, is_secure);
         let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(&key) {
@@ -131,15 +131,14 @@ impl Upstream {
 }
 
 impl Upstreams {
-    /// Makes the group, and begins to probe where the API says how.
+    /// Makes a group of these URLs, and begins to probe where the API says how.
     ///
     /// # Errors
     ///
     /// If the trusted certificates cannot be read.
-    pub(crate) fn new(api: &Api, clients: &Clients) -> Result<Self, Error> {
-        let client = clients.of(api)?;
-        let members: Vec<Arc<Upstream>> = api
-            .upstream
+    pub(crate) fn new(api: &Api, urls: &[String], clients: &Clients) -> Result<Self, Error> {
+        let client = clients.of(api, urls)?;
+        let members: Vec<Arc<Upstream>> = urls
             .iter()
             .filter_map(|text| Url::parse(text).ok())
             .map(|url| {

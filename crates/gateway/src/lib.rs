@@ -50,6 +50,6 @@ pub use limits::Limits;
 pub use listen::{ListenError, Listener, Times};
 pub use live::{LIVE_BASE, LiveRoutes};
 pub use metrics::{Gauge, Metrics};
-pub use rate::{Rate, RateLimit};
+pub use rate::{Rate, RateLimit, Taken};
 pub use router::{Found, RouteError, Router};
 pub use tls::{Identity, Tls, TlsError, fingerprint_of};

@@ -29,6 +29,15 @@ pub struct Rate {
     pub burst: u32,
 }
 
+/// What a client has left after a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// Requests that it may send at once.
+    pub left: u64,
+    /// Seconds until its burst is whole again, rounded up.
+    pub whole_in: u64,
+}
+
 /// A limit on the requests of each client.
 #[derive(Debug)]
 pub struct RateLimit {
@@ -68,6 +77,18 @@ impl RateLimit {
     ///
     /// 429 with `Retry-After`; such a request does not count.
     pub fn admit(&self, client: &str, now: Timestamp) -> Result<(), Problem> {
+        match self.take(client, now) {
+            Ok(_) => Ok(()),
+            Err(seconds) => Err(refusal(seconds)),
+        }
+    }
+
+    /// Admits a request of a client, and returns what it has left.
+    ///
+    /// # Errors
+    ///
+    /// The seconds until the next request is admitted, rounded up; the refused one does not count.
+    pub fn take(&self, client: &str, now: Timestamp) -> Result<Taken, u64> {
         let shard = usize::try_from(self.spread.hash_one(client) % SHARDS as u64).unwrap_or(0);
         let mut shard = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
         let whole_at = shard.whole_at.get(client).copied().unwrap_or(i64::MIN).max(now.0);
@@ -75,7 +96,7 @@ impl RateLimit {
         if ahead > self.ahead_max {
             drop(shard);
             self.refused.fetch_add(1, Ordering::Relaxed);
-            return Err(self.refusal(ahead));
+            return Err((ahead - self.ahead_max).max(1).unsigned_abs().div_ceil(1_000_000));
         }
         match shard.whole_at.get_mut(client) {
             Some(kept) => *kept = whole_at + self.each,
@@ -87,7 +108,10 @@ impl RateLimit {
                 shard.whole_at.insert(client.to_owned(), whole_at + self.each);
             }
         }
-        Ok(())
+        Ok(Taken {
+            left: ((self.ahead_max - ahead) / self.each).unsigned_abs(),
+            whole_in: (ahead + self.each).unsigned_abs().div_ceil(1_000_000),
+        })
     }
 
     /// Takes back the last request of a client, because it was refused otherwise.
@@ -103,14 +127,13 @@ impl RateLimit {
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
+}
 
-    fn refusal(&self, ahead: i64) -> Problem {
-        let seconds = (ahead - self.ahead_max).max(1).unsigned_abs().div_ceil(1_000_000);
-        let state = HeaderValue::from_str(&format!("\"client\";r=0;t={seconds}"));
-        Problem::of(Kind::TooManyRequests)
-            .header(RETRY_AFTER, HeaderValue::from(seconds))
-            .header(RATE_LIMIT, state.expect("numbers are allowed in a header"))
-    }
+fn refusal(seconds: u64) -> Problem {
+    let state = HeaderValue::from_str(&format!("\"client\";r=0;t={seconds}"));
+    Problem::of(Kind::TooManyRequests)
+        .header(RETRY_AFTER, HeaderValue::from(seconds))
+        .header(RATE_LIMIT, state.expect("numbers are allowed in a header"))
 }
 
 #[cfg(test)]
@@ -134,6 +157,16 @@ mod tests {
         assert_eq!(in_ten_seconds, 100, "the rate");
         assert_eq!(admitted(&limit, "b", START, 100), 5, "another client has its own");
         assert_eq!(limit.refused(), 95 + 3_000 - 100 + 95);
+    }
+
+    #[test]
+    fn what_is_left_is_told_with_the_time_until_all_is_there() {
+        let limit = RateLimit::new(Rate { per_second: 2.0, burst: 3 });
+
+        let taken: Vec<_> = (0..4).map(|_| limit.take("a", START)).collect();
+
+        let left = |left, whole_in| Ok(Taken { left, whole_in });
+        assert_eq!(taken, [left(2, 1), left(1, 1), left(0, 2), Err(1)]);
     }
 
     #[test]

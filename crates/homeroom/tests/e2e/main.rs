@@ -41,6 +41,7 @@ mod pooler;
 mod postgres;
 mod prefix;
 mod published;
+mod published_rules;
 mod refused_start;
 mod reports;
 mod restore;

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use crate::support::{Client, Place, Server, eventually};
 
 /// An upstream that answers each request with what it has received.
-struct Upstream {
+pub struct Upstream {
     address: SocketAddr,
     asked: Arc<AtomicUsize>,
 }
 
 impl Upstream {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(AtomicUsize::new(0));
@@ -30,11 +30,11 @@ impl Upstream {
         Self { address, asked }
     }
 
-    fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    fn asked(&self) -> usize {
+    pub fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
     }
 }
@@ -100,13 +100,13 @@ fn publish(place: &Place, upstream: &Upstream) {
     place.done(&["gateway", "apply", "apis.toml"]);
 }
 
-fn subscriber(place: &Place, arguments: &[&str]) -> (String, String) {
+pub fn subscriber(place: &Place, arguments: &[&str]) -> (String, String) {
     let made = place.json(&[&["keys", "create", "--json"], arguments].concat());
     let text = |name: &str| made[name].as_str().unwrap().to_owned();
     (text("key"), text("secret"))
 }
 
-fn send(client: &mut Client, method: &str, path: &str, body: &str) -> crate::support::Answer {
+pub fn send(client: &mut Client, method: &str, path: &str, body: &str) -> crate::support::Answer {
     client
         .send(method, path, &[("content-type", "application/json")], Some(body.as_bytes()))
         .unwrap()

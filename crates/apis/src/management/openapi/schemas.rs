@@ -108,8 +108,33 @@ fn of(members: Value) -> Value {
 
 /// Returns the members of an API and which are required; the first of these is its name.
 fn api() -> (Value, Vec<&'static str>) {
-    let limits = of(json!({
-        "requests_per_second": calls("Calls per second, on average."), "burst": burst(),
+    let by = json!({ "type": "string", "enum": ["key", "address", "claim", "operation"] });
+    let limit = of(json!({
+        "by": {
+            "description": "What calls are told apart by; without it, all count together.",
+            "oneOf": [by, { "type": "array", "items": by }],
+        },
+        "claim": text("The claim of the token, a name or a JSON pointer."),
+        "operations": texts("The operations that are counted, such as GET /items/{id}."),
+        "requests_per_second": calls("Calls per second, on average."),
+        "burst": burst(),
+        "quota": quota(),
+    }));
+    let issuer = of(json!({
+        "issuer": text("What tokens have in iss."),
+        "jwks": text("The URL of its keys."),
+        "audience": {
+            "description": "What tokens have in aud: a text, or one of several.",
+            "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+        },
+        "leeway": text("By how much clocks may differ, such as 30s."),
+    }));
+    let group = of(json!({
+        "upstream": texts("The URLs of its upstreams."),
+        "weight": {
+            "type": "integer", "minimum": 0, "maximum": 10_000,
+            "description": "Its share of the calls: its weight of all weights together.",
+        },
     }));
     let operation = json!({
         "type": "object",
@@ -135,6 +160,8 @@ fn api() -> (Value, Vec<&'static str>) {
         "context": text("The first segment of its path."),
         "version": text("The second segment of its path."),
         "upstream": texts("The URLs of its upstreams."),
+        "groups": { "type": "array", "items": group, "description": "Upstreams in groups." },
+        "sticky": text("key, address or header:NAME: what calls of one group have in common."),
         "part": text("The part of this server that answers instead."),
         "plan": text("The plan of keys that have none of their own."),
         "security": {
@@ -142,8 +169,12 @@ fn api() -> (Value, Vec<&'static str>) {
             "description": "How callers are recognized.",
         },
         "openapi": text("The name of its OpenAPI document."),
+        "validate": { "type": "boolean", "description": "Whether that checks requests." },
         "scopes": texts("The scopes for operations that name none."),
-        "limits": limits,
+        "limits": {
+            "description": "One limit for all calls together, or several.",
+            "oneOf": [limit, { "type": "array", "items": limit }],
+        },
         "timeout": text("The longest wait for an answer, such as 10s."),
         "health": of(json!({ "path": text("A path."), "interval": text("A pause, such as 1s.") })),
         "balance": { "type": "string", "enum": ["round-robin", "least-requests", "consistent-hash"] },
@@ -151,6 +182,30 @@ fn api() -> (Value, Vec<&'static str>) {
             "description": "Most bytes of a body, such as 64KiB.",
             "oneOf": [{ "type": "string" }, { "type": "integer", "minimum": 0 }],
         },
+        "issuers": { "type": "array", "items": issuer, "description": "Whose tokens are accepted too." },
+        "max_header": {
+            "description": "Most bytes of a request's header, such as 8KiB.",
+            "oneOf": [{ "type": "string" }, { "type": "integer", "minimum": 0 }],
+        },
+        "timeouts": of(json!({
+            "connect": text("Until there is a connection."),
+            "first_byte": text("Until the answer begins."),
+            "idle": text("Between two parts of a body."),
+            "whole": text("For everything."),
+        })),
+        "hash": text("What consistent-hash goes by: address, key or header:NAME."),
+        "breaker": of(json!({
+            "failures": {
+                "type": "integer", "minimum": 1,
+                "description": "Failures in a row after which an upstream is left alone.",
+            },
+            "rest": text("For how long at first, such as 1s."),
+            "rest_max": text("For how long at most, such as 10s."),
+            "share": {
+                "type": "number", "minimum": 0, "maximum": 1,
+                "description": "The share of the upstreams that failures may keep away.",
+            },
+        })),
         "transform": of(json!({ "request": operations, "response": operations })),
         "request_headers": headers,
         "response_headers": headers,

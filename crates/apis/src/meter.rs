@@ -1,0 +1,140 @@
+//! A counter of calls: so many a second with a burst, so many in a calendar's unit of time, or both.
+
+use homeroom_gateway::{Rate, RateLimit};
+use homeroom_http::{Kind, Problem, Timestamp};
+use http::header::{HeaderName, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue};
+
+use crate::quota::{Counts, Quota};
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// What counts the calls of each key of its own kind.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    rate: Option<(RateLimit, Named)>,
+    quota: Option<(Counts, Named)>,
+}
+
+/// The name of a limit in headers, and its policy.
+#[derive(Debug)]
+struct Named {
+    name: String,
+    policy: HeaderValue,
+}
+
+/// What is left of the limit that leaves a caller the fewest calls.
+#[derive(Debug)]
+pub(crate) struct Left<'a> {
+    named: &'a Named,
+    calls: u64,
+    /// Seconds until all of it is there again.
+    seconds: u64,
+}
+
+impl Left<'_> {
+    /// Returns the one that leaves fewer calls.
+    pub(crate) fn fewer<'a>(one: Option<Left<'a>>, other: Option<Left<'a>>) -> Option<Left<'a>> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(if other.calls < one.calls { other } else { one }),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// Tells the caller, unless the answer tells of other limits already.
+    ///
+    /// Source: draft-ietf-httpapi-ratelimit-headers-10.
+    pub(crate) fn tell(&self, headers: &mut HeaderMap) {
+        if headers.contains_key(RATE_LIMIT) {
+            return;
+        }
+        headers.insert(RATE_LIMIT, self.named.state(self.calls, self.seconds));
+        headers.insert(RATE_LIMIT_POLICY, self.named.policy.clone());
+    }
+}
+
+impl Named {
+    fn new(name: String, calls: u64, seconds: u64) -> Self {
+        let policy = HeaderValue::try_from(format!("\"{name}\";q={calls};w={seconds}"));
+        Self { name, policy: policy.unwrap_or(HeaderValue::from_static("")) }
+    }
+
+    fn state(&self, left: u64, seconds: u64) -> HeaderValue {
+        HeaderValue::try_from(format!("\"{}\";r={left};t={seconds}", self.name))
+            .unwrap_or(HeaderValue::from_static(""))
+    }
+
+    fn refusal(&self, seconds: u64) -> Problem {
+        Problem::of(Kind::TooManyRequests)
+            .header(RETRY_AFTER, HeaderValue::from(seconds))
+            .header(RATE_LIMIT, self.state(0, seconds))
+            .header(RATE_LIMIT_POLICY, self.policy.clone())
+    }
+}
+
+impl Meter {
+    /// Makes a meter with all counters at zero.
+    pub(crate) fn new(
+        name: &str,
+        per_second: Option<f64>,
+        burst: Option<u32>,
+        quota: Option<Quota>,
+    ) -> Self {
+        let rate = per_second.map(|per_second| {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "it is in range"
+            )]
+            let burst = burst.unwrap_or(per_second.ceil().clamp(1.0, 1e6) as u32).max(1);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a quotient beyond the range is cut off"
+            )]
+            let window = (f64::from(burst) / per_second).ceil().max(1.0) as u64;
+            let named = Named::new(name.to_owned(), burst.into(), window);
+            (RateLimit::new(Rate { per_second, burst }), named)
+        });
+        let quota = quota.map(|quota| {
+            let named = Named::new(format!("{name}-quota"), quota.calls, quota.per.seconds());
+            (Counts::new(quota), named)
+        });
+        Self { rate, quota }
+    }
+
+    /// Counts a call.
+    ///
+    /// # Errors
+    ///
+    /// 429 with `Retry-After` and `RateLimit`; such a call does not count.
+    pub(crate) fn admit(&self, key: &str, now: Timestamp) -> Result<Option<Left<'_>>, Problem> {
+        let mut left = None;
+        if let Some((rate, named)) = &self.rate {
+            let taken = rate.take(key, now).map_err(|seconds| named.refusal(seconds))?;
+            left = Some(Left { named, calls: taken.left, seconds: taken.whole_in });
+        }
+        if let Some((quota, named)) = &self.quota {
+            let taken = quota.admit(key, now).map_err(|seconds| {
+                if let Some((rate, _)) = &self.rate {
+                    rate.give_back(key);
+                }
+                named.refusal(seconds)
+            });
+            let (calls, seconds) = taken?;
+            left = Left::fewer(left, Some(Left { named, calls, seconds }));
+        }
+        Ok(left)
+    }
+
+    /// Takes back a call that was refused otherwise.
+    pub(crate) fn give_back(&self, key: &str) {
+        if let Some((rate, _)) = &self.rate {
+            rate.give_back(key);
+        }
+        if let Some((quota, _)) = &self.quota {
+            quota.give_back(key);
+        }
+    }
+}
