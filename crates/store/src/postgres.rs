@@ -217,7 +217,7 @@ impl Postgres {
 
     /// Returns how full the queues and the pools of connections are.
     pub(crate) fn queues(&self) -> Vec<QueueLoad> {
-        let mut all = vec![self.0.queue.load()];
+        let mut all = vec![self.0.lanes.added_to(self.0.queue.load())];
         all.extend(self.0.reads.loads());
         all
     }

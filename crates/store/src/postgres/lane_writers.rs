@@ -8,6 +8,7 @@ use crate::error::StoreError;
 use crate::lane::Lane;
 use crate::postgres::writer::{Setup, Writer};
 use crate::queue::Queue;
+use crate::waiting::QueueLoad;
 
 /// The queues of the lanes, each with its writer.
 pub(super) struct LaneWriters {
@@ -38,6 +39,16 @@ impl LaneWriters {
         let queue = Arc::new(Queue::start(self.length, waiting, work)?);
         open.insert(lane, Arc::clone(&queue));
         Ok(queue)
+    }
+
+    /// Returns a queue's figures with those of the lanes added.
+    pub(super) fn added_to(&self, own: QueueLoad) -> QueueLoad {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.iter().flat_map(HashMap::values).fold(own, |sum, queue| {
+            let QueueLoad { size, used, refused, .. } = queue.load();
+            let (size, used) = (sum.size + size, sum.used + used);
+            QueueLoad { size, used, refused: sum.refused + refused, ..sum }
+        })
     }
 
     /// Finishes the accepted jobs, then accepts no more.
