@@ -154,7 +154,7 @@ fn value_of_secret(line: &str) -> Option<usize> {
         let name = line[..at].trim_end().rsplit(divides).next().unwrap_or_default();
         // A secret itself may begin as a hidden one looks.
         let after = line[at + 1..].strip_prefix(HIDDEN);
-        let is_hidden = after.is_some_and(|after| after.is_empty() || after.starts_with(divides));
+        let is_hidden = after.is_some_and(|after| !after.starts_with(char::is_alphanumeric));
         (!is_hidden && is_secret(&decoded(&decoded(name)))).then_some(at + 1)
     })
 }
@@ -232,6 +232,8 @@ mod tests {
     fn a_secret_that_begins_as_a_hidden_one_looks_is_hidden() {
         assert_eq!(masked_text("password=***Hunter2, password=***"), "password=***");
         assert_eq!(masked_text("password=***, token=t"), "password=***, token=***");
+        let told = "postgres://h/d?password=***: the server does not answer";
+        assert_eq!(masked_text(told), told);
     }
 
     #[test]
