@@ -12,13 +12,17 @@ use crate::sqlite::shared::Shared;
 
 /// Pages that one transaction fills.
 const PAGES_MAX: i64 = 16_384;
-/// How often the writer tries to empty the log while readers use it; then it does so when they end.
-const TRIES: u32 = 10;
+/// How often the writer tries to empty the log while readers use it, about a second in all; then it goes on,
+/// and tries again after each transaction and while nothing comes.
+const TRIES: u32 = 50;
 
 /// Removes such bytes if somebody has asked for it, between two transactions of the writer.
 pub(crate) fn serve(connection: &Connection, shared: &Shared) {
     let waiting = shared.erasures.take();
     if waiting.is_empty() {
+        if shared.erasures.is_log_left() {
+            checkpoint::empty(connection, shared);
+        }
         return;
     }
     let done = fill(connection);
