@@ -9,6 +9,8 @@ use homeroom_client::{
     AddressPolicy, Client, Error, Exceptions, Range, Redirects, Request, Resolver, Settings, Url,
 };
 
+use tokio::net::TcpListener;
+
 use crate::support::{Server, answer, client, send, settings};
 
 /// Stands for a public address: the only one that the policy of these tests allows.
@@ -28,8 +30,8 @@ fn guarded(change: impl FnOnce(&mut Settings)) -> Client {
 
 /// Starts a server that answers with its address, on both addresses and the same port.
 async fn both() -> u16 {
-    let serve = |address: String| {
-        Server::start_at(Box::leak(address.into_boxed_str()), |_, mut stream| async move {
+    let serve = |listener| {
+        Server::start_on(listener, |_, mut stream| async move {
             let local = stream.local_addr().unwrap().ip().to_string();
             while crate::support::read_request(&mut stream).await.is_some() {
                 let text = answer(200, "", &local);
@@ -37,10 +39,15 @@ async fn both() -> u16 {
             }
         })
     };
-    let public = serve(format!("{PUBLIC}:0")).await;
-    let port = public.address.port();
-    serve(format!("{INTERNAL}:{port}")).await;
-    port
+    // Another test may have the port that is free on the first address.
+    loop {
+        let public = TcpListener::bind(format!("{PUBLIC}:0")).await.unwrap();
+        let port = public.local_addr().unwrap().port();
+        let Ok(internal) = TcpListener::bind(format!("{INTERNAL}:{port}")).await else { continue };
+        serve(public);
+        serve(internal);
+        return port;
+    }
 }
 
 fn resolver(answers: &'static [&'static [&'static str]]) -> (Resolver, Arc<AtomicUsize>) {

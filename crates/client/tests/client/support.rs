@@ -42,7 +42,15 @@ impl Server {
         F: Fn(usize, TcpStream) -> D + Send + Sync + 'static,
         D: Future<Output = ()> + Send + 'static,
     {
-        let listener = TcpListener::bind(address).await.unwrap();
+        Self::start_on(TcpListener::bind(address).await.unwrap(), handle)
+    }
+
+    /// Serves the connections of a listener.
+    pub fn start_on<F, D>(listener: TcpListener, handle: F) -> Self
+    where
+        F: Fn(usize, TcpStream) -> D + Send + Sync + 'static,
+        D: Future<Output = ()> + Send + 'static,
+    {
         let address = listener.local_addr().unwrap();
         let accepted = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&accepted);
