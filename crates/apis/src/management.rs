@@ -8,7 +8,7 @@ mod whole;
 
 use std::sync::Arc;
 
-use homeroom_access::{Access, ApiClient, Call, Caller, Scope};
+use homeroom_access::{Access, ApiClient, Author, Call, Caller, Scope};
 use homeroom_http::{BodyLimits, Guard, Problem, Route, handler};
 use http::Method;
 
@@ -29,9 +29,12 @@ struct Management {
 }
 
 /// Makes a handler for callers who may still manage. It runs to completion even if the caller hangs up:
-/// a written change must come into force.
+/// a written change must come into force. What it does to what is published, `$done`, is in the audit log.
 macro_rules! managed {
     ($management:expr, $answer:expr) => {
+        managed!($management, $answer, "")
+    };
+    ($management:expr, $answer:expr, $done:literal) => {
         handler($management, move |management: Arc<Management>, mut call: Call| async move {
             let kept = homeroom_store::kept();
             let answering = tokio::spawn(async move {
@@ -39,7 +42,11 @@ macro_rules! managed {
                 let caller = Caller::of(&call, Scope::Admin);
                 management.access.refresh().await.map_err(problem::of_access)?;
                 caller.again(&management.access)?;
-                $answer(&management.apis, &mut call).await
+                let answered = $answer(&management.apis, &mut call).await;
+                if answered.is_ok() {
+                    note(&call, $done);
+                }
+                answered
             });
             answering.await.unwrap_or_else(|error| Err(Problem::internal(error)))
         })
@@ -58,18 +65,36 @@ pub fn routes(apis: &Arc<Apis>, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
     let whole = |method, path, answer| route(method, path, DEFINITION_LIMIT, answer);
     let item = |method, path, answer| route(method, path, ITEM_LIMIT, answer);
     vec![
-        whole(Method::POST, "/apply", managed!(own, whole::apply)),
+        whole(Method::POST, "/apply", managed!(own, whole::apply, "gateway.applied")),
         whole(Method::POST, "/lint", managed!(own, whole::lint)),
         whole(Method::POST, "/diff", managed!(own, whole::diff)),
         whole(Method::GET, "/export", managed!(own, whole::export)),
         item(Method::GET, "/apis", managed!(own, items::list_apis)),
         item(Method::GET, "/apis/{name}", managed!(own, items::get_api)),
-        item(Method::PUT, "/apis/{name}", managed!(own, items::put_api)),
-        item(Method::DELETE, "/apis/{name}", managed!(own, items::delete_api)),
+        item(Method::PUT, "/apis/{name}", managed!(own, items::put_api, "gateway.api-put")),
+        item(
+            Method::DELETE,
+            "/apis/{name}",
+            managed!(own, items::delete_api, "gateway.api-removed"),
+        ),
         item(Method::GET, "/plans", managed!(own, items::list_plans)),
         item(Method::GET, "/plans/{name}", managed!(own, items::get_plan)),
-        item(Method::PUT, "/plans/{name}", managed!(own, items::put_plan)),
-        item(Method::DELETE, "/plans/{name}", managed!(own, items::delete_plan)),
+        item(Method::PUT, "/plans/{name}", managed!(own, items::put_plan, "gateway.plan-put")),
+        item(
+            Method::DELETE,
+            "/plans/{name}",
+            managed!(own, items::delete_plan, "gateway.plan-removed"),
+        ),
         openapi::route(),
     ]
+}
+
+/// Writes into the audit log what a request has done, if that is a change, and to which API or plan.
+fn note(call: &Call, done: &str) {
+    if !done.is_empty() {
+        let mut params = call.params.0.iter();
+        let named =
+            params.find(|(param, _)| param == "name").map_or("all", |(_, name)| name.as_str());
+        Author::of_call(call).note(done, named);
+    }
 }

@@ -109,6 +109,30 @@ fn one_grep_for_a_correlation_id_finds_who_what_and_when() {
 }
 
 #[test]
+fn what_is_published_over_http_is_audited_with_its_key_and_request() {
+    let place = Place::new();
+    let (server, mut admin, manager) = server_and_admin(&place);
+    let headers = [("content-type", "application/json"), ("correlationid", "plan-1")];
+    let plan = r#"{"name": "few", "requests_per_second": 1, "burst": 3}"#;
+    let path = "/adminapi/gateway/v1/plans/few";
+
+    let put = admin.send("PUT", path, &headers, Some(plan.as_bytes())).unwrap();
+    let got = admin.send("GET", path, &headers, None).unwrap();
+    let removed = admin.send("DELETE", path, &headers, None).unwrap();
+
+    assert!(matches!((put.status, got.status, removed.status), (200 | 201, 200, 204)), "{put:?}");
+    server.stop();
+    let entries = found(&place, "plan-1", &["audit.jsonl"]);
+    let told: Vec<_> = entries
+        .iter()
+        .map(|e| (e["action"].as_str().unwrap(), e["by"].as_str().unwrap()))
+        .collect();
+    let by = format!("key {manager}");
+    assert_eq!(told, [("gateway.plan-put", &*by), ("gateway.plan-removed", &*by)]);
+    assert!(entries.iter().all(|entry| entry["item"] == "few"), "{entries:?}");
+}
+
+#[test]
 fn a_refused_login_is_in_the_audit_log_without_what_was_sent() {
     let place = Place::new();
     let key = place.key("FullAccess");
