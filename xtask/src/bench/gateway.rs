@@ -26,8 +26,8 @@ const SIZES: &[&str] = &["50B", "10KiB", "100KiB"];
 const APIS: &str = r#"
 [[plans]]
 name = "measured"
-requests_per_second = 10000000
-burst = 10000000
+requests_per_second = 1000000
+burst = 1000000
 
 [[apis]]
 name = "echo"
