@@ -36,7 +36,7 @@ use crate::upgrade;
 use crate::upstream::{Clients, Upstream, Upstreams, is_unreachable};
 
 /// Bodies of at most this many bytes are read before they are sent, so that they can be sent again.
-const SHORT_BODY: usize = 64 << 10;
+const SHORT_BODY: usize = 128 << 10;
 /// Most bytes of an answer that is changed.
 const CHANGED_ANSWER_MAX: usize = 32 << 20;
 /// Longest time for a request's body; it must make progress all the while.
