@@ -44,6 +44,27 @@ impl Element {
     pub(crate) fn name(self, bytes: &[u8]) -> &str {
         std::str::from_utf8(&bytes[self.name.0..self.name.1]).unwrap_or_default()
     }
+
+    /// Returns its name with its prefix.
+    pub(crate) fn whole_name(self, bytes: &[u8]) -> &[u8] {
+        &bytes[self.start + 1..self.name.1]
+    }
+}
+
+/// The end tag of an element, wherever it is.
+pub(crate) struct EndTag(Finder<'static>);
+
+impl EndTag {
+    /// Makes the end tag of a name, which may have a prefix.
+    pub(crate) fn of(name: &[u8]) -> Self {
+        Self(Finder::new(&[b"</", name].concat()).into_owned())
+    }
+
+    /// Returns the offset after the first whole one of them.
+    pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
+        let at = named(&self.0, bytes)?;
+        after(&bytes[at..], 2, b">").map(|length| at + length)
+    }
 }
 
 /// Finds the elements below a root.

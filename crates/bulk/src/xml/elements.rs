@@ -3,15 +3,18 @@
 use std::io::Read;
 
 use homeroom_document::DOCUMENT_BYTES_MAX;
-use memchr::memmem;
+use memchr::memrchr;
 
-use super::bounds::{Below, Bounds, Element};
+use super::bounds::{Below, Bounds, Element, EndTag};
 use super::shapes::Shapes;
 use super::window::Window;
 use crate::place::{Malformed, Spot};
 
 /// Most bytes of an element that are looked at together; a record of that length is too large.
 const ELEMENT_BYTES_MAX: usize = DOCUMENT_BYTES_MAX + (1 << 16);
+
+/// Most bytes of the end tag of an element that is too large.
+const END_TAG_BYTES_MAX: usize = 1 << 12;
 
 /// Reads the elements below a root.
 pub(crate) struct Elements<'s, R> {
@@ -56,7 +59,10 @@ impl<'s, R: Read> Elements<'s, R> {
             let is_full = self.bytes().len() >= ELEMENT_BYTES_MAX;
             let is_whole = self.window.is_whole();
             match self.bounds.next(self.window.bytes(), 0, is_whole || is_full) {
-                Below::Element(element) if element.end == self.bytes().len() && !is_whole => {
+                // Where it ends is not known: the bytes were taken for all there are.
+                Below::Element(element)
+                    if is_full && !is_whole && element.end == self.bytes().len() =>
+                {
                     return Ok(Found::Large(element));
                 }
                 Below::Element(element) => return Ok(Found::Element(element)),
@@ -84,20 +90,27 @@ impl<'s, R: Read> Elements<'s, R> {
 
     /// Goes on after an element that is too large. Returns the offset in the file of its end.
     pub(crate) fn pass_large(&mut self, element: Element) -> Result<u64, Malformed> {
-        let close = format!("{}>", element.name(self.bytes()));
+        let close = EndTag::of(element.whole_name(self.bytes()));
         self.window.advance(element.inside);
         loop {
             let bytes = self.window.bytes();
-            if let Some(at) = memmem::find(bytes, close.as_bytes()) {
-                self.window.advance(at + close.len());
-                break;
+            match close.find(bytes) {
+                Some(end) => {
+                    self.window.advance(end);
+                    break;
+                }
+                None if self.window.is_whole() => {
+                    self.window.advance(bytes.len());
+                    break;
+                }
+                None => {
+                    // What may be the beginning of the end tag is kept.
+                    let tail = bytes.len().saturating_sub(END_TAG_BYTES_MAX);
+                    let begun = memrchr(b'<', &bytes[tail..]).map_or(bytes.len(), |at| tail + at);
+                    self.window.advance(begun);
+                    self.grow()?;
+                }
             }
-            if self.window.is_whole() {
-                self.window.advance(bytes.len());
-                break;
-            }
-            self.window.advance(bytes.len().saturating_sub(close.len()));
-            self.grow()?;
         }
         Ok(self.window.spot().offset)
     }
@@ -106,5 +119,67 @@ impl<'s, R: Read> Elements<'s, R> {
         let spot = self.window.spot();
         let grown = self.window.grow();
         grown.map_err(|error| spot.malformed(format!("the file cannot be read: {error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xml::window::BLOCK;
+
+    /// Returns each element's name and length, a `+` after one that is too large, and what is wrong.
+    fn elements(text: &str) -> Vec<String> {
+        let model = crate::tests::model();
+        let shapes = Shapes::of(&model);
+        let mut elements = Elements::new(text.as_bytes(), Spot::START, &shapes, b"InterchangeX");
+        let mut found = vec![];
+        loop {
+            match elements.next().unwrap() {
+                Found::Element(element) => {
+                    let name = element.name(elements.bytes());
+                    found.push(format!("{name} {}", element.end - element.start));
+                    elements.pass(element.end);
+                }
+                Found::Large(element) => {
+                    let start = elements.spot(element.start).offset;
+                    let name = element.name(elements.bytes()).to_owned();
+                    let end = elements.pass_large(element).unwrap();
+                    found.push(format!("{name} {}+", end - start));
+                }
+                Found::Stray(stray, end) => {
+                    found.push(stray.message);
+                    elements.pass(end);
+                }
+                Found::End(end) => elements.pass(end),
+                Found::Nothing => return found,
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_is_whole_wherever_a_block_ends() {
+        let grade = "<Grade><LearningStandardGrade>B</LearningStandardGrade><x>1</x></Grade>";
+        for before in BLOCK - grade.len() - 3..BLOCK + 3 {
+            let space = " ".repeat(before);
+            let text = format!("{space}{grade}{grade}</InterchangeX>");
+            let one = format!("Grade {}", grade.len());
+            assert_eq!(elements(&text), [one.clone(), one], "{before}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_too_large_ends_with_its_own_end_tag() {
+        let filling = "<GradeType>1</GradeType><a>".to_owned() + &"y".repeat(BLOCK / 3) + "</a>";
+        let count = ELEMENT_BYTES_MAX / filling.len() + 4;
+        for more in 0..12 {
+            let inside = filling.repeat(count) + &"z".repeat(more);
+            for tag in ["Grade", "ed:Grade"] {
+                let large = format!("<{tag}>{inside}<MyGrade>1</MyGrade></{tag} >");
+                let text = format!("{large}<{tag}>1</{tag}></InterchangeX>");
+                let small = 2 * tag.len() + 6;
+                let length = large.len();
+                assert_eq!(elements(&text), [format!("Grade {length}+"), format!("Grade {small}")]);
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use crate::place::Spot;
 
 /// Bytes that are read at a time.
-const BLOCK: usize = 1 << 20;
+pub(crate) const BLOCK: usize = 1 << 20;
 
 /// The bytes of a source from a position on; grows as far as it is asked to.
 pub(crate) struct Window<R> {
