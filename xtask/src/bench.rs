@@ -6,11 +6,11 @@
 //! see a part, `--pages` compares page sizes, and `--lab` measures what load generators cost and
 //! whether they agree (with `k6` and `oha` if they are on the path). `--planted` (with `--noisy`)
 //! searches for a known capacity. `--published` runs the stages of the published transactional test
-//! and a search for the three levels. `--bulk` measures loads, `--gateway` published APIs beside
-//! nginx's proxy, `--overload` offers ten times the peak, and `--sustained` writes for ten minutes into stores of several sizes
+//! and a search for the three levels. `--bulk` measures loads (with `--served`, through a
+//! server, too), `--gateway` published APIs beside nginx's proxy, `--overload` offers ten times the peak, and `--sustained` writes for ten minutes into stores of several sizes
 //! (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`).
 //! `--sync-delay MS` makes every sync of the server slower, and
-//! `--postgres` runs the small one on a PostgreSQL server of its own. `--against FILE` measures
+//! `--postgres` runs the small one, or `--bulk`, on a PostgreSQL server of its own. `--against FILE` measures
 //! another release binary beside this one in the small rounds, each work on both before the next,
 //! and prints the rounds' ratios. Needs `nginx` (Debian package `nginx-light`).
 
@@ -45,6 +45,7 @@ use files::text;
 use options::Options;
 use server::{STORE, homeroom};
 
+const BULK: &str = "--bulk";
 const POSTGRES: &str = "--postgres";
 const AGAINST: &str = "--against";
 
@@ -106,7 +107,9 @@ pub fn run(arguments: &[String]) -> Done {
         }
         if has("--small") { Ok(()) } else { large::run(&options, &district, table) }
     };
+    let is_served = has("--served");
     let done = match arguments.iter().find_map(|argument| mode(argument)) {
+        Some(_) if has(BULK) => bulk::run(&options, is_served, &mut table),
         Some(mode) => mode(&options, &district, &mut table),
         None => usual(&mut table),
     };
@@ -141,7 +144,7 @@ fn mode(argument: &str) -> Option<Mode> {
         "--planted" => |options, _, table| planted::run(options, table),
         "--published" => |options, district, _| published::run(options, district),
         "--rights" => rights::run,
-        "--bulk" => |options, _, table| bulk::run(options, table),
+        BULK => |options, _, table| bulk::run(options, false, table),
         "--overload" => overload::run,
         "--gateway" => |options, _, table| gateway::run(options, table),
         _ => return None,
@@ -153,7 +156,8 @@ fn on_postgres(arguments: &[String]) -> Done {
     let (servers, others) = (Servers::durable()?, Servers::durable()?);
     let again = std::env::current_exe().map_err(|e| e.to_string())?;
     let done = Command::new(again)
-        .args(["bench", "--small"])
+        .arg("bench")
+        .args(arguments.iter().all(|argument| mode(argument).is_none()).then_some("--small"))
         .args(arguments.iter().filter(|argument| *argument != POSTGRES))
         .env(STORE, servers.urls())
         .env(OTHER_STORE, others.urls())

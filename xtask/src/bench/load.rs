@@ -54,6 +54,27 @@ impl LabLoad<'_> {
         })
     }
 
+    /// Runs a scenario at a fixed rate, whatever the answers take.
+    pub fn at_rate(
+        &self,
+        target: &str,
+        scenario: &Scenario,
+        client: &Client,
+        rate: u32,
+    ) -> Result<Run, String> {
+        let file = self.folder.join(format!("{}.toml", scenario.name));
+        write(&file, &scenario.text()?)?;
+        let out: PathBuf = self.folder.join("run.json");
+        let mut command = Command::new(BINARY);
+        command
+            .args(["lab", "run", "--target", target, "--json", text(&out)])
+            .args(["--rate", &rate.to_string(), "--duration", &format!("{}s", self.seconds)])
+            .args([OsStr::new("--scenario"), file.as_os_str()])
+            .args(["--key", &client.key])
+            .env("HOMEROOM_LAB_SECRET", &client.secret);
+        done(command, &out)
+    }
+
     /// Requests one page over and over.
     pub fn get(&self, url: &str) -> Result<Run, String> {
         self.send(url, "1", |_| {})
@@ -72,21 +93,26 @@ impl LabLoad<'_> {
             .args(["--users", &self.users.to_string(), "--threads", &self.threads.to_string()])
             .args(["--duration", &format!("{}s", self.seconds)]);
         more(&mut command);
-        let done = command.output().map_err(|e| format!("{BINARY}: {e}"))?;
-        if !done.status.success() {
-            return Err(format!("lab run failed: {}", String::from_utf8_lossy(&done.stderr)));
-        }
-        let run = std::fs::read(&out).map_err(|e| format!("{}: {e}", out.display()))?;
-        let run: Value = serde_json::from_slice(&run).map_err(|e| e.to_string())?;
-        let number = |value: &Value| value.as_f64().ok_or("the run file lacks a figure");
-        Ok(Run {
-            requests: number(&run["requests"]["total"])?,
-            rate: number(&run["stages"][0]["goodput"])?,
-            p99_ms: number(&run["response_ms"]["p99"])?,
-            errors: number(&run["requests"]["failed"])?,
-            per_cpu_second: number(&run["generator"]["requests_per_cpu_s"])?,
-        })
+        done(command, &out)
     }
+}
+
+/// Runs a command of the lab and reads the file that it writes.
+fn done(mut command: Command, out: &Path) -> Result<Run, String> {
+    let done = command.output().map_err(|e| format!("{BINARY}: {e}"))?;
+    if !done.status.success() {
+        return Err(format!("lab run failed: {}", String::from_utf8_lossy(&done.stderr)));
+    }
+    let run = std::fs::read(out).map_err(|e| format!("{}: {e}", out.display()))?;
+    let run: Value = serde_json::from_slice(&run).map_err(|e| e.to_string())?;
+    let number = |value: &Value| value.as_f64().ok_or("the run file lacks a figure");
+    Ok(Run {
+        requests: number(&run["requests"]["total"])?,
+        rate: number(&run["stages"][0]["goodput"])?,
+        p99_ms: number(&run["response_ms"]["p99"])?,
+        errors: number(&run["requests"]["failed"])?,
+        per_cpu_second: number(&run["generator"]["requests_per_cpu_s"])?,
+    })
 }
 
 /// The scenario of a load.

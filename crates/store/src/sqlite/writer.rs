@@ -167,13 +167,22 @@ impl Writer {
                 Next::One(job) => return Some(job),
                 Next::Closed => return None,
                 Next::Nothing => {
-                    self.targets.shrink();
+                    self.give_memory_back();
                     self.log_may_shrink = !checkpoint::shrink(&self.connection, &self.shared);
                     self.try_again();
                 }
             }
         }
         arrivals.next()
+    }
+
+    /// Forgets what only a large load needs, and the pages in memory: the system still has most of
+    /// them.
+    fn give_memory_back(&mut self) {
+        self.targets.shrink();
+        if let Err(error) = self.connection.execute_batch("PRAGMA shrink_memory") {
+            tracing::warn!(%error, "an idle writer keeps its pages in memory");
+        }
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
