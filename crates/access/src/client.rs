@@ -54,7 +54,8 @@ impl Scope {
 pub enum Status {
     /// The client may call.
     Active,
-    /// The client may not call for now: its application is not enabled, or the key is not approved.
+    /// The client may not call for now: it was suspended, its application is not enabled, or it is not
+    /// approved.
     Suspended,
     /// The client was revoked at this moment and may never call again.
     Revoked(Timestamp),

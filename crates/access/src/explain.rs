@@ -172,7 +172,8 @@ fn refused(client: &ApiClient) -> Option<Problem> {
         }
         Status::Suspended => {
             return stranger(
-                "The key is suspended: its application is not enabled, or the key is not approved."
+                "The key is suspended: by `homeroom keys suspend`, or its application is not enabled, or the \
+                 key is not approved."
                     .into(),
                 "Run `homeroom keys resume`, or PUT /adminapi/v2/applications/{id} with \"enabled\": true, or \
                  /adminapi/v2/apiclients/{id} with \"isApproved\": true.",

@@ -93,7 +93,7 @@ impl From<&ApiClient> for ClientRecord {
 impl ClientRecord {
     /// Reads a row of [`crate::sql::CLIENTS`]; [`None`] where it is malformed.
     pub(crate) fn read(row: &[Value]) -> Option<Self> {
-        let (row, link) = row.split_at_checked(10)?;
+        let (row, link) = row.split_at_checked(11)?;
         let [
             key,
             application,
@@ -105,14 +105,16 @@ impl ClientRecord {
             revoked,
             ownership_tokens,
             creator_token,
+            suspended,
         ] = row
         else {
             return None;
         };
         let link = ClientLink::read(link);
         let unrevoked = match &link {
-            Some(link) if !link.is_approved => Status::Suspended,
-            _ => Status::Active,
+            Some(link) if link.is_approved => Status::Active,
+            None if suspended.as_integer()? == 0 => Status::Active,
+            Some(_) | None => Status::Suspended,
         };
         Some(Self {
             key: key.as_text()?.to_owned(),

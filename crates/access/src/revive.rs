@@ -153,16 +153,18 @@ fn compare(
     }
     let Some(before) = before else { return };
     if was_active && before.status == Status::Suspended {
-        match (&before.link, as_in_backup) {
-            (Some(link), false) => {
-                revival.stay_suspended.push(key.clone());
-                // Keeps the link of the backup's own application, if there is one, and only
-                // withdraws the approval.
-                let link = client.link.as_ref().unwrap_or(link).clone();
-                let link = crate::records::ClientLink { is_approved: false, ..link };
-                statements.push(Sql::new(sql::PUT_LINK, link.arguments(key)));
-            }
-            _ => revival.active_again.push(key.clone()),
+        if as_in_backup {
+            revival.active_again.push(key.clone());
+        } else {
+            revival.stay_suspended.push(key.clone());
+            // The link of the backup's own application stays, and only loses its approval.
+            statements.push(match client.link.as_ref().or(before.link.as_ref()) {
+                Some(link) => {
+                    let link = crate::records::ClientLink { is_approved: false, ..link.clone() };
+                    Sql::new(sql::PUT_LINK, link.arguments(key))
+                }
+                None => Sql::new(sql::SUSPEND_CLIENT, vec![key.as_str().into(), 1.into()]),
+            });
         }
     }
     let (secrets, secrets_before) = (new.secrets(key), old.secrets(key));

@@ -12,7 +12,7 @@ pub(crate) const SET_VERSION: &str = "UPDATE access_version SET version = ?1 WHE
 
 pub(crate) const CLIENTS: &str = "SELECT c.api_key, c.application, c.claim_set, c.scopes, \
      c.education_organizations, c.namespace_prefixes, c.created, c.revoked, \
-     c.ownership_tokens, c.creator_token, \
+     c.ownership_tokens, c.creator_token, c.suspended, \
      l.id, l.application, l.name, l.approved FROM api_client AS c \
      LEFT JOIN application_client AS l ON l.api_key = c.api_key ORDER BY c.api_key";
 
@@ -25,6 +25,9 @@ pub(crate) const GRANT_CLIENT: &str = "UPDATE api_client SET application = ?2, c
 
 pub(crate) const OWN_AS: &str =
     "UPDATE api_client SET ownership_tokens = ?2, creator_token = ?3 WHERE api_key = ?1";
+
+/// Of a client that belongs to no application; the link of any other says whether it may call.
+pub(crate) const SUSPEND_CLIENT: &str = "UPDATE api_client SET suspended = ?2 WHERE api_key = ?1";
 
 pub(crate) const REMOVE_CLIENT: &str = "DELETE FROM api_client WHERE api_key = ?1";
 

@@ -103,6 +103,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0020_lanes.sqlite.sql"),
         postgres: include_str!("../migrations/0020_lanes.postgres.sql"),
     },
+    Migration {
+        version: 21,
+        name: "suspended",
+        sqlite: include_str!("../migrations/0021_suspended.sql"),
+        postgres: include_str!("../migrations/0021_suspended.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

@@ -117,27 +117,33 @@ impl Change<'_> {
     ///
     /// # Errors
     ///
-    /// [`ManageError::UnknownKey`] where no application has this client.
+    /// [`ManageError::UnknownKey`] where there is no such client.
     pub(crate) fn approve_client(
         &mut self,
         key: &str,
         is_approved: bool,
     ) -> Result<(), ManageError> {
-        let link = self.look_up(|registry| registry.clients.get(key)?.link.clone());
-        let link = link.ok_or_else(|| unknown(key))?;
-        self.note_approval(key, link.is_approved, is_approved);
-        self.put_link(key, ClientLink { is_approved, ..link });
+        let known = self.look_up(|registry| {
+            let registered = registry.clients.get(key)?;
+            Some((registered.link.clone(), registered.client.status))
+        });
+        let (link, status) = known.ok_or_else(|| unknown(key))?;
+        let was_approved = link.as_ref().map_or(status == Status::Active, |link| link.is_approved);
+        self.note_approval(key, was_approved, is_approved);
+        if let Some(link) = link {
+            self.put_link(key, ClientLink { is_approved, ..link });
+            return Ok(());
+        }
+        let arguments = vec![key.into(), i64::from(!is_approved).into()];
+        self.writes.push(Sql::new(sql::SUSPEND_CLIENT, arguments));
+        self.with_client(key, |client| client.set_approved(is_approved));
         Ok(())
     }
 
     fn put_link(&mut self, key: &str, link: ClientLink) {
         self.writes.push(Sql::new(sql::PUT_LINK, link.arguments(key)));
         self.with_client(key, |client| {
-            client.record.status = match client.record.status {
-                revoked @ Status::Revoked(_) => revoked,
-                Status::Active | Status::Suspended if link.is_approved => Status::Active,
-                Status::Active | Status::Suspended => Status::Suspended,
-            };
+            client.set_approved(link.is_approved);
             client.record.link = Some(link);
         });
     }
@@ -268,6 +274,17 @@ impl Change<'_> {
         if let Some(pending) = self.clients.get_mut(key) {
             change(pending);
         }
+    }
+}
+
+impl Pending {
+    /// Sets whether it may call; a revoked client stays revoked.
+    fn set_approved(&mut self, is_approved: bool) {
+        self.record.status = match self.record.status {
+            revoked @ Status::Revoked(_) => revoked,
+            Status::Active | Status::Suspended if is_approved => Status::Active,
+            Status::Active | Status::Suspended => Status::Suspended,
+        };
     }
 }
 

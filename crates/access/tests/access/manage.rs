@@ -520,3 +520,30 @@ async fn keys_created_concurrently_are_all_stored() {
     let keys = call(&access, Method::GET, "/.well-known/jwks.json", &[], "", NOW).await;
     assert_eq!(keys.body["keys"].as_array().unwrap().len(), 1);
 }
+
+#[tokio::test]
+async fn a_key_of_every_scope_is_suspended_until_it_is_resumed() {
+    let store = store();
+    let access = open(&store).await;
+    let suspend = |key: &str, resume| Manage::SuspendKey { key: key.to_owned(), resume };
+    for scope in homeroom_access::Scope::ALL.map(homeroom_access::Scope::name) {
+        let set = (scope == "data").then_some("FullAccess");
+        let credentials = create(&access, key(set, &[scope])).await;
+        let bearer = token(&access, &credentials, NOW).await;
+
+        let told = access.manage(suspend(&credentials.key, false), NOW).await.unwrap();
+
+        assert_eq!(told["status"], "suspended", "{scope}");
+        let other = open(&store).await;
+        for access in [&access, &other] {
+            assert_eq!(recognize(access, &bearer, scope, NOW).unwrap_err().0, 401, "{scope}");
+        }
+        let told = access.manage(suspend(&credentials.key, true), NOW).await.unwrap();
+        assert_eq!(told["status"], "active", "{scope}");
+        recognize(&access, &bearer, scope, NOW).unwrap();
+        access.manage(suspend(&credentials.key, false), NOW).await.unwrap();
+        let revoke = Manage::RevokeKey { key: credentials.key.clone(), old_secrets_only: false };
+        access.manage(revoke, NOW).await.unwrap();
+        assert!(access.manage(suspend(&credentials.key, true), NOW).await.is_err(), "{scope}");
+    }
+}

@@ -82,6 +82,22 @@ fn keys_removed_since_the_backup_stay_removed_and_are_reported() {
 }
 
 #[test]
+fn a_key_without_an_application_that_was_suspended_since_the_backup_stays_suspended() {
+    let place = Place::new();
+    let made = place.json(&["keys", "create", "--scope", "learning", "--json"]);
+    let key = made["key"].as_str().unwrap().to_owned();
+    let backup = place.path("backup.db").to_str().unwrap().to_owned();
+    place.done(&["backup", &backup]);
+    place.done(&["keys", "suspend", &key]);
+
+    let report = place.json(&["restore", &backup, "--yes", "--json"]);
+
+    assert_eq!(names(&report, "staySuspended"), [key.as_str()]);
+    let listed = place.json(&["keys", "list", "--json"]);
+    assert_eq!(listed["keys"][0]["status"], "suspended");
+}
+
+#[test]
 fn a_certificate_that_was_removed_since_the_backup_stays_removed() {
     let place = Place::new();
     let (key, _) = place.key("FullAccess");

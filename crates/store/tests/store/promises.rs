@@ -288,7 +288,8 @@ fn a_prerelease_store_with_documents_is_refused_and_an_empty_one_is_migrated() {
              ALTER TABLE tomb DROP COLUMN number; \
              DROP TABLE tie; DROP TABLE past_tie; ALTER TABLE tomb DROP COLUMN marks; \
              ALTER TABLE api_client DROP COLUMN ownership_tokens; \
-             ALTER TABLE api_client DROP COLUMN creator_token; PRAGMA user_version = 4;";
+             ALTER TABLE api_client DROP COLUMN creator_token; \
+             ALTER TABLE api_client DROP COLUMN suspended; PRAGMA user_version = 4;";
         connection.execute_batch(as_before).unwrap();
         drop(connection);
 
@@ -321,7 +322,8 @@ fn a_store_of_the_first_release_is_migrated_with_its_counts() {
              DROP TABLE course_subscription; DROP TABLE course_notice; DROP TABLE course_session; \
              DROP TABLE job; DROP TABLE job_turn; DROP TABLE blob; \
          DROP TABLE blob_store; DROP TABLE place; DROP TABLE passed_over; DROP TABLE gone; \
-         ALTER TABLE tomb DROP COLUMN number; PRAGMA user_version = 6;";
+         ALTER TABLE tomb DROP COLUMN number; \
+         ALTER TABLE api_client DROP COLUMN suspended; PRAGMA user_version = 6;";
     rusqlite::Connection::open(place.file()).unwrap().execute_batch(as_before).unwrap();
 
     let (store, a) = place.open();
