@@ -18,6 +18,7 @@ mod pooling;
 mod reach;
 mod reads;
 mod schema;
+mod servers;
 mod snapshot;
 mod strict;
 mod tls;

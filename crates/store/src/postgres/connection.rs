@@ -27,12 +27,11 @@ use crate::dialect::with_dollars;
 use crate::error::StoreError;
 use crate::postgres::error::{Fault, damaged};
 use crate::postgres::pooling::{self, Known, Pooled, Typed};
+use crate::postgres::servers::{self, Server};
 use crate::postgres::strict;
 use crate::postgres::tls::{Stream, Tls, mend, split};
-use crate::store::{ESCAPED, PostgresUrl, masked_text};
+use crate::store::{ESCAPED, PostgresUrl};
 
-/// The port of a server for which the address names none.
-const PORT: u16 = 5432;
 /// Longest wait for the network connection.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Longest time to connect, authenticate and set a session up.
@@ -53,15 +52,16 @@ const COLUMNS: &str = "SELECT CAST(attname AS text), CAST(atttypid AS bigint) FR
 /// Most prepared statements that a connection keeps.
 const PREPARED_MAX: usize = 256;
 
+/// A connection that nobody drives yet.
+type Opened = (Client, tokio_postgres::Connection<Socket, Stream>);
+
 /// Opens connections.
 #[derive(Clone)]
 pub(super) struct Connector {
-    config: Config,
+    servers: Vec<Server>,
     tls: Tls,
     /// The address without its password.
     shown: String,
-    /// Its servers, as errors name them.
-    hosts: String,
     schema: Option<String>,
     deadline: Duration,
     silence_max: Duration,
@@ -79,12 +79,13 @@ impl Connector {
         is_strict: bool,
     ) -> Result<Self, StoreError> {
         let wrong = |error| StoreError::Unusable(format!("{url}: {error}"));
+        url.check().map_err(wrong)?;
         let (address, is_pooled) = pooling::split(url.exposed()).map_err(wrong)?;
         let (address, options) = split(&address).map_err(wrong)?;
         let mut config = Config::from_str(&address).map_err(|error| {
             let why = std::error::Error::source(&error).map(ToString::to_string);
             StoreError::Unusable(format!(
-                "{url} is not a valid address: {}; in its user and password, {ESCAPED}",
+                "{url} is not a valid address: {}; in a user and a password, {ESCAPED}",
                 why.unwrap_or_default()
             ))
         })?;
@@ -107,10 +108,10 @@ impl Connector {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         let schema = schema.map(str::to_owned);
-        let hosts = hosts(&config);
+        let servers = servers::of(&config);
         let (shown, silence_max) = (url.to_string(), SILENCE_MAX);
         let known = is_pooled.then(Known::default);
-        Ok(Self { config, tls, shown, hosts, schema, deadline, silence_max, is_strict, known })
+        Ok(Self { servers, tls, shown, schema, deadline, silence_max, is_strict, known })
     }
 
     /// Sets another longest silence before a connection counts as lost.
@@ -127,12 +128,29 @@ impl Connector {
     /// silent counts as unreachable.
     pub(super) async fn connect(&self, role: Role) -> Result<Connection, Fault> {
         let made = timeout(GREETING.min(self.silence_max), self.greet(role)).await;
-        made.unwrap_or_else(|_| Err(Fault::silent()))
+        made.unwrap_or_else(|_| Err(Fault::silent().at(&self.hosts())))
     }
 
-    /// Opens a connection, secured as the URL asks for.
-    async fn open(&self) -> Result<(Client, tokio_postgres::Connection<Socket, Stream>), Fault> {
-        let error = match self.config.connect(self.tls.clone()).await {
+    /// Returns its servers, as errors name them.
+    fn hosts(&self) -> String {
+        self.servers.iter().map(|server| &*server.shown).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Opens a connection to the first server that gives one.
+    async fn open(&self) -> Result<Opened, Fault> {
+        let mut faults = vec![];
+        for server in servers::in_turn(&self.servers) {
+            match self.open_at(&server.config).await {
+                Ok(opened) => return Ok(opened),
+                Err(fault) => faults.push(fault.at(&server.shown)),
+            }
+        }
+        Err(Fault::of_all(faults))
+    }
+
+    /// Opens a connection to one server, secured as the URL asks for.
+    async fn open_at(&self, config: &Config) -> Result<Opened, Fault> {
+        let error = match config.connect(self.tls.clone()).await {
             Ok(opened) => return Ok(opened),
             Err(error) => error,
         };
@@ -142,7 +160,7 @@ impl Connector {
         }
         if self.tls.is_optional() {
             // As in libpq: who only prefers TLS does without rather than not at all.
-            let mut plain = self.config.clone();
+            let mut plain = config.clone();
             plain.ssl_mode(SslMode::Disable);
             return Ok(plain.connect(self.tls.clone()).await?);
         }
@@ -151,7 +169,7 @@ impl Connector {
     }
 
     async fn greet(&self, role: Role) -> Result<Connection, Fault> {
-        let (client, driver) = self.open().await.map_err(|fault| fault.at(&self.hosts))?;
+        let (client, driver) = self.open().await?;
         let task = tokio::spawn(async move {
             // Every statement that waits on the connection gets the connection's error.
             _ = driver.await;
@@ -407,19 +425,6 @@ impl Connection {
 
 /// A connection that several probes share.
 pub(super) type Shared = Arc<Connection>;
-
-/// Returns the servers of an address, such as `db.example.org:5432`.
-fn hosts(config: &Config) -> String {
-    let ports = config.get_ports();
-    let each = config.get_hosts().iter().enumerate().map(|(at, host)| match host {
-        Host::Tcp(name) => {
-            let port = ports.get(at).or(ports.first()).copied().unwrap_or(PORT);
-            format!("{name}:{port}")
-        }
-        Host::Unix(folder) => folder.display().to_string(),
-    });
-    masked_text(&each.collect::<Vec<_>>().join(", "))
-}
 
 /// Waits for all futures, polling each once in order before waiting for any. On one connection,
 /// their statements travel in one flight. Returns the results in order.

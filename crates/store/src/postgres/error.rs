@@ -11,6 +11,11 @@ use crate::error::StoreError;
 const POOLER: &str = "behind a pooler that gives each transaction another session, such as PgBouncer \
      with pool_mode=transaction, add pooling=transaction to the URL";
 
+/// How the driver says that there is no password, and what that means.
+const NO_PASSWORD: &str = "password missing";
+const ASKS_FOR_PASSWORD: &str = "the server asks for a password; set it in the variable PGPASSWORD, or in the \
+     URL";
+
 /// Why something failed, by what can be done about it.
 #[derive(Debug, Clone)]
 pub(super) enum Fault {
@@ -35,12 +40,42 @@ impl Fault {
         Self::Lost("the server does not answer".into())
     }
 
-    /// Returns the fault with the servers at which nobody answered.
+    /// Returns the fault with the servers that it comes from, where no connection was made.
     pub(super) fn at(self, hosts: &str) -> Self {
+        let failed = |error| match error {
+            StoreError::Failed(why) => StoreError::Failed(format!("{hosts}: {why}")),
+            other => other,
+        };
         match self {
             Self::Lost(why) => Self::Lost(format!("{hosts}: {why}")),
-            other => other,
+            Self::Form(why) if why.ends_with(NO_PASSWORD) => {
+                Self::Form(format!("{hosts}: {ASKS_FOR_PASSWORD}"))
+            }
+            Self::Form(why) => Self::Form(format!("{hosts}: {why}")),
+            Self::Again(why) => Self::Again(format!("{hosts}: {why}")),
+            Self::Own(error) => Self::Own(failed(error)),
+            Self::Everybody(error) => Self::Everybody(failed(error)),
+            Self::Late => Self::Late,
         }
+    }
+
+    /// Returns the faults of all servers of an address as one, which may pass if one of them may.
+    pub(super) fn of_all(mut faults: Vec<Self>) -> Self {
+        let text = |fault: &Self| match fault {
+            Self::Form(why) | Self::Again(why) | Self::Lost(why) => why.clone(),
+            Self::Own(error) | Self::Everybody(error) => error.to_string(),
+            Self::Late => String::from("the statement took too long"),
+        };
+        let Some(last) = faults.pop() else { return Self::Lost("no server is named".into()) };
+        if faults.is_empty() {
+            return last;
+        }
+        faults.push(last);
+        let all = faults.iter().map(text).collect::<Vec<_>>().join("; ");
+        if faults.iter().any(|fault| matches!(fault, Self::Lost(_) | Self::Again(_))) {
+            return Self::Lost(all);
+        }
+        Self::Everybody(StoreError::Failed(all))
     }
 
     /// Returns whether the server has answered with this error code.

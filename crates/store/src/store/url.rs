@@ -28,6 +28,46 @@ impl PostgresUrl {
         &self.0
     }
 
+    /// Refuses parameters that nobody knows, and ports that are no numbers, without showing what could be
+    /// the rest of a password.
+    ///
+    /// # Errors
+    ///
+    /// Which one.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        let Some((_, rest)) = self.0.split_once("://") else { return Ok(()) };
+        // The driver takes everything before the first `@` for a user and a password.
+        let rest = rest.split_once('@').map_or(rest, |(_, rest)| rest);
+        let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        let hosts = place.split_once('/').map_or(place, |(hosts, _)| hosts);
+        for (at, host) in hosts.split(',').enumerate() {
+            let port = match host.rsplit_once(':') {
+                Some((_, port)) if !host.ends_with(']') => port,
+                _ => continue,
+            };
+            if port.parse::<u16>().is_err() {
+                return Err(StoreError::Unusable(format!(
+                    "the port of host {} is not a number up to 65535, such as 5432; in a user and a \
+                     password, {ESCAPED}",
+                    at + 1
+                )));
+            }
+        }
+        for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
+            let name = parameter.split_once('=').map_or(parameter, |(name, _)| name);
+            let name = percent_decode_str(name).decode_utf8_lossy();
+            if PARAMETERS.contains(&&*name) {
+                continue;
+            }
+            let near = PARAMETERS.iter().find(|known| is_near(&name, known));
+            return Err(StoreError::Unusable(match near {
+                Some(known) => format!("there is no parameter {name}; did you mean {known}?"),
+                None => format!("a parameter is unknown; known are {}", PARAMETERS.join(", ")),
+            }));
+        }
+        Ok(())
+    }
+
     /// Returns the same address with a password, unless it has one.
     #[must_use]
     pub fn with_password(&self, password: &str) -> Self {
@@ -77,8 +117,53 @@ fn without_tls(url: &str) -> String {
 /// What has to be escaped in a user and a password.
 ///
 /// Source: RFC 3986 §3.2.1 (user information), §2.1 (percent-encoding).
-pub(crate) const ESCAPED: &str = "write % as %25, @ as %40, / as %2F, : as %3A, ? as %3F and # as \
-                                  %23, or set the password in the variable PGPASSWORD";
+///
+/// The sentence has no at sign: before one, whatever masks messages would look for a password.
+pub(crate) const ESCAPED: &str = "write % as %25, the at sign as %40, / as %2F, : as %3A, ? as %3F and # \
+                                  as %23, or set the password in the variable PGPASSWORD";
+
+/// The parameters that an address may have.
+///
+/// Source: tokio-postgres, `Config`; libpq, Parameter Key Words (`sslrootcert`, `sslcert`, `sslkey`); `pooling`
+/// is ours.
+const PARAMETERS: [&str; 23] = [
+    "application_name",
+    "channel_binding",
+    "connect_timeout",
+    "dbname",
+    "host",
+    "hostaddr",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "load_balance_hosts",
+    "options",
+    "password",
+    "pooling",
+    "port",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslnegotiation",
+    "sslrootcert",
+    "target_session_attrs",
+    "tcp_user_timeout",
+    "user",
+];
+
+/// Returns whether a name is another but for one or two letters, so that it is no secret.
+fn is_near(name: &str, known: &str) -> bool {
+    let (name, known): (Vec<char>, Vec<char>) = (name.chars().collect(), known.chars().collect());
+    if known.len() < 5 || name.len().abs_diff(known.len()) > 2 {
+        return false;
+    }
+    let same_at_begin = name.iter().zip(&known).take_while(|(a, b)| a == b).count();
+    let of_rest = |list: &[char]| list[same_at_begin..].to_vec();
+    let (name, known) = (of_rest(&name), of_rest(&known));
+    let same_at_end = name.iter().rev().zip(known.iter().rev()).take_while(|(a, b)| a == b).count();
+    (name.len() - same_at_end).max(known.len() - same_at_end) <= 2
+}
 
 /// Returns whether the part of an address before its host contains a character that would end it,
 /// or a `%` that escapes nothing.
@@ -180,6 +265,33 @@ mod tests {
         for right in ["postgres://me:p%40ss@db/ods", "postgres://db/ods?user=me", "postgres:///ods"]
         {
             assert!(right.parse::<StoreUrl>().is_ok(), "{right}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_address_is_told_without_its_password() {
+        for (given, expected) in [
+            ("postgres://localhost:99999/x", "the port of host 1 is not a number"),
+            ("postgres://me:Hunter2@localhost:5433x/ods", "the port of host 1 is not a number"),
+            ("postgres://h1,h2:abc/ods", "the port of host 2 is not a number"),
+            ("postgres://me:Hunter2/ods", "the port of host 1 is not a number"),
+            (
+                "postgres://h/d?conect_timeout=3",
+                "no parameter conect_timeout; did you mean connect",
+            ),
+            ("postgres://h/d?timeout=3", "a parameter is unknown; known are application_name"),
+            ("postgres://me:p?Hunter2=3@h/d", ""),
+            ("postgres://h/d?Hunter2", "a parameter is unknown"),
+            ("postgres://h/d?pass%77ord=p&user=u", ""),
+            ("postgres://[::1]:7,[::2]/d?connect_timeout=3", ""),
+        ] {
+            let StoreUrl::Postgres(url) = given.parse().unwrap() else { panic!("{given}") };
+
+            let told = url.check().map_or_else(|error| error.to_string(), |()| String::new());
+
+            assert!(told.contains(expected) && told.is_empty() == expected.is_empty(), "{told}");
+            let shown = masked_text(&format!("{url}: {told}"));
+            assert!(shown.contains(expected) && !shown.contains("Hunter2"), "{shown}");
         }
     }
 
