@@ -38,6 +38,7 @@ pub use self::limits::{BATCH_ANSWER_BYTES_MAX, BATCH_BYTES_MAX, BATCH_LINES_MAX}
 pub(crate) async fn post(state: DataState, mut call: Call) -> Result<Response, Problem> {
     lines::expect_lines(&call)?;
     refuse_snapshot(&call)?;
+    strict::expect_only(&call, &[])?;
     let _place = state.api.batches.take(&call.client().key)?;
     let batch = Arc::new(Batch {
         caller: Caller::of(&call, Scope::Data),

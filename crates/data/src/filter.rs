@@ -54,7 +54,6 @@ pub async fn read(
             // No document uses a descriptor with an invalid URI.
             Err(_) if matches!(field.scalar, Scalar::Descriptor(_)) => never = true,
             Err(message) => {
-                let message = format!("{}: {message}", field.name);
                 violations.insert(format!("$.{}", field.name), vec![message]);
             }
         }

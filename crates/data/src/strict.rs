@@ -2,14 +2,19 @@
 //!
 //! Source: RFC 7240 §4.4 (`handling=strict`), §3 (`Preference-Applied`).
 
-use homeroom_http::{Kind, Problem, Query, Response};
-use homeroom_model::Resource;
+use homeroom_access::Call;
+use homeroom_document::json::Json;
+use homeroom_document::scalar::is_ambiguous;
+use homeroom_http::{Kind, Problem, Response};
+use homeroom_model::{Resource, Scalar};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 const APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+/// The parameter that every request may have.
+const OF_ALL: &str = "correlationId";
 /// Parameters of lists besides the filters of a resource.
-const PARAMETERS: [&str; 9] = [
+pub const OF_LISTS: [&str; 8] = [
     "id",
     "limit",
     "offset",
@@ -18,8 +23,10 @@ const PARAMETERS: [&str; 9] = [
     "pageSize",
     "minChangeVersion",
     "maxChangeVersion",
-    "correlationId",
 ];
+/// Parameters of lists of changes.
+pub const OF_CHANGES: [&str; 6] =
+    ["limit", "offset", "totalCount", "pageToken", "minChangeVersion", "maxChangeVersion"];
 
 /// Returns whether a request asks for strict handling. Of several preferences for the handling the
 /// first counts.
@@ -35,31 +42,75 @@ pub fn is_asked(headers: &HeaderMap) -> bool {
     handling.is_some_and(|value| value.trim_matches('"').eq_ignore_ascii_case("strict"))
 }
 
-/// Refuses parameters that the list of a resource does not have; `more` are those of the address
-/// besides the usual ones.
+/// Refuses what a request that asks for strict handling sends in vain: parameters that its address does
+/// not have, which are ignored otherwise.
 ///
 /// # Errors
 ///
 /// 400 `parameter-validation-failed`, with all of them.
-pub fn expect_known(resource: &Resource, query: &Query, more: &[&str]) -> Result<(), Problem> {
+pub fn expect_only(call: &Call, known: &[&str]) -> Result<(), Problem> {
+    expect(call, |name| known.iter().any(|known| known.eq_ignore_ascii_case(name)), &[])
+}
+
+/// Does the same where the list of a resource is asked for: its filters are known, and their dates must be
+/// such as nobody has to guess. `more` are parameters of the address besides those of lists.
+///
+/// # Errors
+///
+/// As for [`expect_only`].
+pub fn expect_filters(call: &Call, resource: &Resource, more: &[&str]) -> Result<(), Problem> {
     let known = |name: &str| {
-        let mut own = PARAMETERS.iter().chain(more);
+        let mut own = OF_LISTS.iter().chain(more);
         own.any(|known| known.eq_ignore_ascii_case(name))
             || resource.query_fields.iter().any(|field| field.name.eq_ignore_ascii_case(name))
     };
-    let unknown: Vec<&str> =
-        query.iter().map(|(name, _)| name).filter(|name| !known(name)).collect();
-    if unknown.is_empty() {
+    let fields: Vec<_> =
+        resource.query_fields.iter().map(|field| (&*field.name, field.scalar)).collect();
+    expect(call, known, &fields)
+}
+
+/// Refuses parameters that are not known, and ambiguous dates in fields of these types.
+///
+/// # Errors
+///
+/// As for [`expect_only`].
+pub fn expect(
+    call: &Call,
+    is_known: impl Fn(&str) -> bool,
+    fields: &[(&str, Scalar)],
+) -> Result<(), Problem> {
+    if !is_asked(&call.headers) {
+        return Ok(());
+    }
+    let query = call.query()?;
+    let mut errors = vec![];
+    for (name, value) in query.iter() {
+        let shown = || name.chars().take(100).collect::<String>();
+        if !is_known(name) && !name.eq_ignore_ascii_case(OF_ALL) {
+            errors.push(format!("{} is not a parameter of this address.", shown()));
+            continue;
+        }
+        let mut own = fields.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
+        if own.any(|(_, scalar)| is_ambiguous(*scalar, &Json::Text(value.into()))) {
+            errors.push(format!(
+                "{}: The date could begin with the month or with the day; write it as 2026-08-31.",
+                shown()
+            ));
+        }
+    }
+    if errors.is_empty() {
         return Ok(());
     }
     let problem = Problem::of(Kind::ParameterValidationFailed).hint(
-        "The request asks for strict handling; without Prefer: handling=strict, unknown \
-               parameters are ignored.",
+        "The request asks for strict handling; without Prefer: handling=strict, unknown parameters \
+         are ignored, and a date with slashes begins with the month.",
     );
-    Err(unknown.into_iter().fold(problem, |problem, name| {
-        let name: String = name.chars().take(100).collect();
-        problem.error(format!("{name} is not a parameter of this resource."))
-    }))
+    Err(errors.into_iter().fold(problem, Problem::error))
+}
+
+/// Says in an answer that the handling was strict, if that was asked for.
+pub fn as_asked(call: &Call, answer: Response) -> Response {
+    if is_asked(&call.headers) { applied(answer) } else { answer }
 }
 
 /// Says in an answer that the handling was strict.

@@ -18,7 +18,7 @@ use super::{Category, Composite, Composites, Node, Parameter, Segment};
 use crate::coding::coded;
 use crate::paging::{PageToken, Paging};
 use crate::reading::Reading;
-use crate::{DataApi, SCOPE, filter, no_snapshot, problem_of, profile, respond};
+use crate::{DataApi, SCOPE, filter, no_snapshot, problem_of, profile, respond, strict};
 
 /// Most documents that a short list skips.
 const SKIP_SHORT: u64 = 10_000;
@@ -156,6 +156,7 @@ async fn get(state: CompositeState, call: Call) -> Result<Response, Problem> {
     let (base, resources) = (composite.base, composite.resources());
     let may_read = |client: &ApiClient| Grants::of(&api, base, &resources, client);
     let mut reading = Reading::begin(&access, &call, may_read)?;
+    expect_known(&api, &composite, &what, &call)?;
     let query = call.query()?;
     let node = match query.get("fields") {
         None => composite.node,
@@ -178,7 +179,8 @@ async fn get(state: CompositeState, call: Call) -> Result<Response, Problem> {
             loop {
                 let body = one(&api, reading.granted(), base, &node, id).await;
                 if reading.holds()? {
-                    return body.map(|body| json_response(StatusCode::OK, body));
+                    let answer = json_response(StatusCode::OK, body?);
+                    return Ok(strict::as_asked(&call, answer));
                 }
             }
         }
@@ -190,11 +192,39 @@ async fn get(state: CompositeState, call: Call) -> Result<Response, Problem> {
                 let page = many(&api, reading.granted(), base, (&node, &asked), &paging).await;
                 if reading.holds()? {
                     let (body, total, next) = page?;
-                    return coded(&call, respond::list(body, next, total)).await;
+                    let answer = coded(&call, respond::list(body, next, total)).await?;
+                    return Ok(strict::as_asked(&call, answer));
                 }
             }
         }
     }
+}
+
+/// Refuses parameters that a composite does not have, and ambiguous dates, if strict handling is asked
+/// for.
+fn expect_known(
+    api: &DataApi,
+    composite: &Composite,
+    what: &What,
+    call: &Call,
+) -> Result<(), Problem> {
+    let What::Many(_) = what else { return strict::expect_only(call, &["fields"]) };
+    let model = &api.catalog.model;
+    let base = model.resource(composite.base).query_fields.iter();
+    let mut fields: Vec<_> = base.map(|field| (&*field.name, field.scalar)).collect();
+    for parameter in composite.parameters.iter().filter(|own| own.is_queryable) {
+        let mut own = model.resource(parameter.of).query_fields.iter();
+        let field = own.find(|field| field.name.eq_ignore_ascii_case(&parameter.field));
+        fields.extend(field.map(|field| (&*parameter.name, field.scalar)));
+    }
+    let is_known = |name: &str| {
+        let mut own = strict::OF_LISTS.iter().chain(&["fields"]);
+        let mut of_composite = composite.parameters.iter().filter(|own| own.is_queryable);
+        own.any(|known| known.eq_ignore_ascii_case(name))
+            || of_composite.any(|own| own.name.eq_ignore_ascii_case(name))
+            || fields.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+    };
+    strict::expect(call, is_known, &fields)
 }
 
 /// Reads one document of a composite; a document out of the caller's reach is not found.

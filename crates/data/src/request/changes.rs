@@ -9,7 +9,7 @@ use crate::coding::coded;
 use crate::deletes::{self, Reach};
 use crate::paging::Paging;
 use crate::reading::Reading;
-use crate::{DataState, problem_of, refuse_snapshot};
+use crate::{DataState, problem_of, refuse_snapshot, strict};
 
 /// Lists deletions of documents that were not created again within the caller's reach.
 pub async fn deletes(
@@ -19,6 +19,7 @@ pub async fn deletes(
     let resource = tracked(api.resource(&call)?)?;
     let may_read = |client: &ApiClient| Reach::of(client, resource);
     let mut reading = Reading::begin(&access, &call, may_read)?;
+    strict::expect_only(&call, &strict::OF_CHANGES)?;
     let paging = change_paging(&call.query()?)?;
     let deleted = loop {
         let found = deletes::list(&api, resource, reading.granted(), &paging).await;
@@ -30,7 +31,7 @@ pub async fn deletes(
     if let Some(total) = deleted.total {
         response.headers_mut().insert("total-count", total.into());
     }
-    coded(&call, response).await
+    Ok(strict::as_asked(&call, coded(&call, response).await?))
 }
 
 /// Lists changes of identities: the list is empty as long as identities cannot change.
@@ -40,12 +41,13 @@ pub async fn key_changes(
 ) -> Result<Response, Problem> {
     let resource = tracked(api.resource(&call)?)?;
     authorize(call.client(), resource, Action::ReadChanges)?;
+    strict::expect_only(&call, &strict::OF_CHANGES)?;
     let paging = change_paging(&call.query()?)?;
     let mut response = json_response(StatusCode::OK, "[]");
     if paging.total_count {
         response.headers_mut().insert("total-count", 0.into());
     }
-    Ok(response)
+    Ok(strict::as_asked(&call, response))
 }
 
 /// Answers with the range of change versions.
@@ -54,9 +56,10 @@ pub async fn available_change_versions(
     call: Call,
 ) -> Result<Response, Problem> {
     refuse_snapshot(&call)?;
+    strict::expect_only(&call, &[])?;
     let newest = api.store.newest_change_version().await.map_err(problem_of)?;
     let body = format!("{{\"oldestChangeVersion\":0,\"newestChangeVersion\":{newest}}}");
-    Ok(json_response(StatusCode::OK, body))
+    Ok(strict::as_asked(&call, json_response(StatusCode::OK, body)))
 }
 
 fn change_paging(query: &Query) -> Result<Paging, Problem> {

@@ -20,6 +20,7 @@ pub async fn get(DataState { api, access }: DataState, call: Call) -> Result<Res
     let resource = api.resource(&call)?;
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
     let mut reading = Reading::begin(&access, &call, may_read)?;
+    strict::expect_only(&call, &[])?;
     let id = id_of(&call)?;
     let row = loop {
         let found = within_reach(&api, reading.granted(), resource, id).await;
@@ -32,7 +33,7 @@ pub async fn get(DataState { api, access }: DataState, call: Call) -> Result<Res
     if precondition.is_known(row.change_version) {
         return Ok(respond::not_modified(row.change_version));
     }
-    Ok(respond::document(&api.catalog, &row))
+    Ok(strict::as_asked(&call, respond::document(&api.catalog, &row)))
 }
 
 /// Answers with a page of documents.
@@ -40,11 +41,8 @@ pub async fn list(DataState { api, access }: DataState, call: Call) -> Result<Re
     let resource = api.resource(&call)?;
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
     let mut reading = Reading::begin(&access, &call, may_read)?;
+    strict::expect_filters(&call, resource, &[])?;
     let query = call.query()?;
-    let is_strict = strict::is_asked(&call.headers);
-    if is_strict {
-        strict::expect_known(resource, &query, &[])?;
-    }
     let paging = Paging::read(&query)?;
     let (page, total) = loop {
         let found = page_of(&api, resource, reading.granted(), &query, &paging).await;
@@ -63,7 +61,7 @@ pub async fn list(DataState { api, access }: DataState, call: Call) -> Result<Re
         )
     });
     let answer = coded(&call, respond::page(&api.catalog, &page.rows, next, link, total)).await?;
-    Ok(if is_strict { strict::applied(answer) } else { answer })
+    Ok(strict::as_asked(&call, answer))
 }
 
 /// Returns a page of documents within a grant, and the total count if it was requested.
@@ -128,10 +126,8 @@ pub async fn partitions(
     let resource = api.resource(&call)?;
     let may_read = |client: &ApiClient| authorize(client, resource, Action::Read);
     let mut reading = Reading::begin(&access, &call, may_read)?;
+    strict::expect_filters(&call, resource, &["number"])?;
     let query = call.query()?;
-    if strict::is_asked(&call.headers) {
-        strict::expect_known(resource, &query, &["number"])?;
-    }
     let parts = match query.get("number").map(str::parse::<u64>) {
         None => 5,
         Some(Ok(number @ 1..=PARTITIONS_MAX)) => number,
@@ -156,7 +152,7 @@ pub async fn partitions(
         after = upto;
     }
     let body = serde_json::json!({ "pageTokens": tokens });
-    Ok(json_response(StatusCode::OK, body.to_string()))
+    Ok(strict::as_asked(&call, json_response(StatusCode::OK, body.to_string())))
 }
 
 /// Returns where parts of about equal length end in the list that a query string describes.

@@ -20,6 +20,7 @@ pub async fn upsert(
 ) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     authorize_upsert(call.client(), resource)?;
+    strict::expect_only(&call, &[])?;
     let caller = Caller::of(&call, Scope::Data);
     let precondition = precondition::read(&call.headers)?;
     let document = body::read(&api, &access, &caller, resource, &mut call, None).await?;
@@ -31,7 +32,7 @@ pub async fn upsert(
         caller.run(&access, &api.store, document, plan, Save::into_document, of_refusal).await;
     let ran = ran.map_err(of_plan)?;
     let answer = respond::written(&call.base_url, resource, ran.value, ran.change_version, false);
-    Ok(as_asked(&call, answer))
+    Ok(strict::as_asked(&call, answer))
 }
 
 /// Replaces the document with this id.
@@ -41,6 +42,7 @@ pub async fn replace(
 ) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Update)?;
+    strict::expect_only(&call, &[])?;
     let caller = Caller::of(&call, Scope::Data);
     let Ok(id) = id_of(&call) else { return Err(no_id(body::is_missing(&mut call).await)) };
     let precondition = precondition_of(&api, &grant, resource, id, &call).await?;
@@ -60,12 +62,7 @@ pub async fn replace(
         caller.run(&access, &api.store, document, plan, Save::into_document, of_refusal).await;
     let ran = ran.map_err(of_plan)?;
     let answer = respond::written(&call.base_url, resource, ran.value, ran.change_version, true);
-    Ok(as_asked(&call, answer))
-}
-
-/// Says in an answer that the handling was strict, if that was asked for.
-fn as_asked(call: &Call, answer: Response) -> Response {
-    if strict::is_asked(&call.headers) { strict::applied(answer) } else { answer }
+    Ok(strict::as_asked(&call, answer))
 }
 
 /// Returns the conditions that a request sets for the document with this id. A header that cannot
@@ -90,6 +87,7 @@ async fn precondition_of(
 pub async fn delete(DataState { api, access }: DataState, call: Call) -> Result<Response, Problem> {
     let resource = api.resource(&call)?;
     let grant = authorize(call.client(), resource, Action::Delete)?;
+    strict::expect_only(&call, &[])?;
     let caller = Caller::of(&call, Scope::Data);
     let id = id_of(&call)?;
     let precondition = precondition_of(&api, &grant, resource, id, &call).await?;
@@ -105,5 +103,5 @@ pub async fn delete(DataState { api, access }: DataState, call: Call) -> Result<
         ))
     };
     caller.run(&access, &api.store, (), plan, |_| (), of_refusal).await.map_err(of_plan)?;
-    Ok(homeroom_http::empty_response(StatusCode::NO_CONTENT))
+    Ok(strict::as_asked(&call, homeroom_http::empty_response(StatusCode::NO_CONTENT)))
 }

@@ -509,3 +509,35 @@ async fn the_discovery_and_openapi_documents_link_to_the_composites() {
             .problem(404, "not-found");
     }
 }
+
+#[tokio::test]
+async fn strict_handling_refuses_what_a_composite_does_not_have() {
+    const STRICT: [(&str, &str); 1] = [("prefer", "handling=strict")];
+    for town in Town::on_each_store().await {
+        let id = town.id("/ed-fi/students?studentUniqueId=s1").await;
+        let school = town.id("/ed-fi/schools?schoolId=11").await;
+        let get = async |path: &str| {
+            town.owner.send(Method::GET, &format!("{ROOT}{path}"), &STRICT, "").await
+        };
+
+        for path in [
+            "/students?studentUniqueId=s1&limit=5&fields=id,firstName",
+            &format!("/schools/{school}/students?totalCount=true"),
+            &format!("/students/{id}?fields=id"),
+            "/students?birthDate=2010-12-10",
+        ] {
+            let answer = get(path).await;
+
+            assert_eq!(answer.status, 200, "{path}: {answer:?}");
+            assert_eq!(answer.header("preference-applied"), "handling=strict", "{path}");
+        }
+        for path in [
+            "/students?shoeSize=4".to_owned(),
+            "/students?birthDate=12/10/2010".to_owned(),
+            format!("/schools/{school}/students?shoeSize=4"),
+            format!("/students/{id}?limit=4"),
+        ] {
+            get(&path).await.problem(400, PARAMETER);
+        }
+    }
+}

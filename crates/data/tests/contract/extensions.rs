@@ -91,7 +91,7 @@ async fn the_rules_of_an_extension_hold_inside_collections_too() {
         for (path, part) in [
             (format!("{inside}.onBusRoute"), "required"),
             (format!("{inside}.schoolDistricts"), "same identity"),
-            ("$._ext.sample.isSportsFan".into(), "isSportsFan"),
+            ("$._ext.sample.isSportsFan".into(), "true or false"),
             ("$._ext.sample.teacherConference".into(), "required"),
         ] {
             assert!(said(&problem, &path).contains(part), "{path}: {problem}");

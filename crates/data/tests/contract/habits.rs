@@ -249,3 +249,50 @@ async fn strict_handling_refuses_what_is_ignored_or_guessed_otherwise() {
         assert_eq!(listed.header("preference-applied"), "handling=strict");
     }
 }
+
+#[tokio::test]
+async fn strict_handling_is_strict_at_every_address() {
+    const STRICT: [(&str, &str); 1] = [("prefer", "handling=strict")];
+    for client in on_each_store().await {
+        let one = client.create("/ed-fi/students", &student("1")).await;
+        let document = student("2").to_string();
+        let send = async |method: &Method, path: &str| {
+            let body = if *method == Method::POST { &*document } else { "" };
+            client.send(method.clone(), path, &STRICT, body.to_owned()).await
+        };
+        let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
+        for (method, path, status) in [
+            (&get, "/ed-fi/students?birthDate=2014-03-04", 200),
+            (&get, "/ed-fi/students?birthDate=12/31/2014", 200),
+            (&get, "/ed-fi/students/deletes?limit=5&totalCount=true&minChangeVersion=0", 200),
+            (&get, "/ed-fi/students/keyChanges?offset=1", 200),
+            (&get, &*one, 200),
+            (&post, "/ed-fi/students?correlationId=x", 201),
+        ] {
+            let answer = send(method, path).await;
+
+            assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+            assert_eq!(answer.header("preference-applied"), "handling=strict", "{path}");
+        }
+        for (method, path, word) in [
+            (&get, "/ed-fi/students?birthDate=3/4/2014", "birthDate"),
+            (&get, "/ed-fi/students/partitions?BirthDate=3%2F4%2F2014", "BirthDate"),
+            (&get, "/ed-fi/students/partitions?shoeSize=4", "shoeSize"),
+            (&get, "/ed-fi/students/deletes?studentUniqueId=1", "studentUniqueId"),
+            (&get, "/ed-fi/students/keyChanges?id=1", "id is not"),
+            (&get, &*format!("{one}?fields=id"), "fields"),
+            (&post, "/ed-fi/students?foo=1", "foo"),
+            (&delete, &*format!("{one}?force=true"), "force"),
+        ] {
+            let answer = send(method, path).await;
+
+            let problem = answer.problem(400, "bad-request:parameter-validation-failed");
+            assert!(problem["errors"][0].as_str().unwrap().contains(word), "{path}: {problem}");
+        }
+        let replaced = format!("{one}?foo=1");
+        let put = client.send(Method::PUT, &replaced, &STRICT, student("1").to_string()).await;
+        put.problem(400, "bad-request:parameter-validation-failed");
+        assert_eq!(client.get(&one).await.status, 200);
+        assert_eq!(client.get("/ed-fi/students?birthDate=3/4/2014&shoeSize=4").await.status, 200);
+    }
+}

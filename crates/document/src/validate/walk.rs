@@ -199,7 +199,7 @@ impl Walk<'_> {
     fn scalar(&mut self, property: &Property, scalar: Scalar, sent: &Json<'_>, path: Path) -> bool {
         let start = self.body.len();
         if let Err(message) = scalar::write(&mut self.body, scalar, sent) {
-            self.note(path, format!("{}: {message}", property.name));
+            self.note(path, message);
             return false;
         }
         if property.presence != Presence::Optional

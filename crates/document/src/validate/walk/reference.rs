@@ -40,16 +40,13 @@ impl Walk<'_> {
             };
             let start = self.begin_member(&part.name).value;
             if let Err(message) = scalar::write(&mut self.body, part.scalar, sent) {
-                self.note(path, format!("{}: {message}", part.name));
+                self.note(path, message);
             } else if scalar::is_default(&part.name, part.scalar, &self.body[start..]) {
                 missing.push(&part.name);
             } else if let (Scalar::Text { .. }, Json::Text(text)) = (part.scalar, sent)
                 && text.trim() != text.as_ref()
             {
-                self.note(
-                    path,
-                    format!("{}: The value must not begin or end with white space.", part.name),
-                );
+                self.note(path, "The value must not begin or end with white space.");
             } else if let (Scalar::Descriptor(descriptor), Json::Text(uri)) = (part.scalar, sent) {
                 let key = self.catalog.descriptor_key(descriptor, uri);
                 if self.parts.len() < REFERENCES_MAX {
