@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use homeroom_http::{Credential, Fingerprint, Problem, Timestamp};
+use homeroom_http::{Credential, Fingerprint, Named, Problem, Timestamp};
 use http::header::{AUTHORIZATION, HeaderName};
 use http::{HeaderMap, HeaderValue};
 
@@ -39,6 +39,15 @@ pub enum Unrecognized {
     Unknown(Problem),
     /// Another reason.
     Other(Problem),
+}
+
+impl Unrecognized {
+    /// Returns the same, which names a client to the log.
+    pub(crate) fn naming(mut self, named: Option<Named>) -> Self {
+        let (Self::Unknown(problem) | Self::Other(problem)) = &mut self;
+        problem.named = named;
+        self
+    }
 }
 
 impl From<Problem> for Unrecognized {
@@ -125,7 +134,27 @@ impl Access {
         Ok(self.recognized_by(by, credentials, scope, now)?.client)
     }
 
+    /// Does the same, and also returns the version of the registry that was used. A refusal names the
+    /// client, if there is one whom the credentials name.
     pub(crate) fn recognized_by(
+        &self,
+        by: &[Credential],
+        credentials: &Credentials,
+        scope: &str,
+        now: Timestamp,
+    ) -> Result<Recognized, Unrecognized> {
+        let recognized = self.recognized(by, credentials, scope, now);
+        recognized.map_err(|refusal| match credentials.chosen(by) {
+            // Whom a token names is known where its signature has been verified.
+            Chosen::Token(_) | Chosen::None => refusal,
+            Chosen::Basic(_) | Chosen::ApiKey(_) | Chosen::Certificate(_) => {
+                let key = self.named_by(by, credentials);
+                refusal.naming(key.and_then(|key| self.named(&key)))
+            }
+        })
+    }
+
+    fn recognized(
         &self,
         by: &[Credential],
         credentials: &Credentials,

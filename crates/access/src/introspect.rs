@@ -43,18 +43,17 @@ pub(crate) async fn post_introspect(
     if matches!(asker, Err(TokenRefusal::Client)) && access.catch_up().await? {
         asker = access.authenticate(&question.key, &question.shown, call.now);
     }
-    match asker {
-        Ok(asker) => {
-            let told = told(&access, &asker.client, &question.token, call.now)?;
-            Ok(uncached(StatusCode::OK, &told))
-        }
+    let answer = match asker {
+        Ok(asker) => told(&access, &asker.client, &question.token, call.now)
+            .map(|told| uncached(StatusCode::OK, &told)),
         Err(TokenRefusal::InDoubt) => Err(changing()),
         Err(_) => {
             let reason = "the key is unknown, suspended or revoked, or its secret is wrong";
             access.refused_token(&RefusedLogin::of(&call, INTROSPECT, reason), Some(&question.key));
             Ok(OAuthError::invalid_client().into_response())
         }
-    }
+    };
+    access.naming(&question.key, answer)
 }
 
 fn told(access: &Access, asker: &ApiClient, token: &str, now: Timestamp) -> Result<Value, Problem> {

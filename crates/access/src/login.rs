@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 
-use homeroom_http::{Credential, Timestamp};
+use homeroom_http::{Credential, Named, Problem, Response, Timestamp};
 
 use crate::access::Access;
 use crate::audit::AUDIT;
@@ -71,7 +71,7 @@ impl Access {
     }
 
     /// Returns the key that credentials name, right or wrong.
-    fn named_by(&self, by: &[Credential], credentials: &Credentials) -> Option<String> {
+    pub(crate) fn named_by(&self, by: &[Credential], credentials: &Credentials) -> Option<String> {
         match credentials.chosen(by) {
             Chosen::Basic(header) => basic::key_of(header),
             Chosen::ApiKey(value) => Some(value.trim().split_once('.')?.0.to_owned()),
@@ -79,8 +79,35 @@ impl Access {
                 let token = bearer_token(Some(header)).ok()?;
                 Some(self.tokens.read(token)?.sub)
             }
-            Chosen::Certificate(_) | Chosen::None => None,
+            Chosen::Certificate(shown) => {
+                self.look_up(|registry| registry.key_of(shown).map(str::to_owned))
+            }
+            Chosen::None => None,
         }
+    }
+
+    /// Returns the client of a key as the log of requests names it; [`None`] if there is no such key:
+    /// people also send secrets in its place.
+    pub(crate) fn named(&self, key: &str) -> Option<Named> {
+        self.look_up(|registry| {
+            let client = &registry.clients.get(key)?.client;
+            Some(Named { key: client.key.clone(), client: client.application.clone() })
+        })
+    }
+
+    /// Returns an answer about a key, which names its client to the log of requests.
+    pub(crate) fn naming(
+        &self,
+        key: &str,
+        mut answer: Result<Response, Problem>,
+    ) -> Result<Response, Problem> {
+        if let Some(named) = self.named(key) {
+            match &mut answer {
+                Ok(response) => _ = response.extensions_mut().insert(named),
+                Err(problem) => problem.named = Some(named),
+            }
+        }
+        answer
     }
 
     /// A key is named only if there is one: people also send secrets in its place.

@@ -10,12 +10,12 @@ use crate::client::Status;
 use crate::recognized::{Proven, Recognized};
 
 /// Why nobody is recognized by what was proved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lapsed {
-    /// The key or the secret is not valid, or not known here yet.
-    Key,
-    /// The key does not have the education organization.
-    Organization,
+    /// This key or its secret is not valid, or not known here yet.
+    Key(Box<str>),
+    /// This key does not have the education organization.
+    Organization(Box<str>),
 }
 
 impl Access {
@@ -60,14 +60,14 @@ impl Access {
         let found = found.filter(|(client, ..)| client.status == Status::Active);
         let Some((client, until, version)) = found else {
             self.cache.remove(shown);
-            return Err(Lapsed::Key);
+            return Err(Lapsed::Key(proven.key));
         };
         let client = match proven.organization {
             None => client,
             Some(id) if client.education_organizations.contains(&id) => {
                 Arc::new(client.confined_to(id))
             }
-            Some(_) => return Err(Lapsed::Organization),
+            Some(_) => return Err(Lapsed::Organization(proven.key)),
         };
         // It also ends with its secret, even if the secret was given its end afterwards.
         let expires = until.map_or(proven.ends, |until| proven.ends.min(until));

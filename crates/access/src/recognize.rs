@@ -101,8 +101,11 @@ impl Access {
         }
         let hash = blake3::hash(token.as_bytes());
         let verify = || self.verified(token, now);
-        let recognized = self.recognize_shown(&hash, now, verify, no_longer)?;
-        admitted(&recognized.client, scope)?;
+        let lapsed = |lapsed| self.no_longer(lapsed);
+        let recognized = self.recognize_shown(&hash, now, verify, lapsed)?;
+        let client = &recognized.client;
+        admitted(client, scope)
+            .map_err(|problem| Unrecognized::from(problem).naming(self.named(&client.key)))?;
         Ok(recognized)
     }
 
@@ -175,12 +178,32 @@ impl Access {
     /// Verifies the signature of a token.
     fn verified(&self, token: &str, now: Timestamp) -> Result<Proven, Unrecognized> {
         let claims = self.tokens.verify(token, now).map_err(|error| match error {
-            TokenError::Foreign => unrecognized("The token was not issued by this server.", true),
-            TokenError::Expired => unrecognized("The token has expired; get a new one.", true),
+            TokenError::Foreign => {
+                unrecognized("The token was not issued by this server.", true).into()
+            }
+            TokenError::Expired(key) => {
+                let problem = unrecognized("The token has expired; get a new one.", true);
+                Unrecognized::from(problem).naming(self.named(&key))
+            }
         })?;
         let ends = claims.expires();
         let (key, secret) = (claims.sub.into(), claims.sid.into());
         Ok(Proven { key, secret, organization: claims.scope, ends })
+    }
+
+    /// Returns the refusal of a genuine token whose client is no longer what it was.
+    fn no_longer(&self, lapsed: Lapsed) -> Unrecognized {
+        let (refusal, key) = match lapsed {
+            Lapsed::Key(key) => {
+                let what = "The token's key or secret is no longer valid.";
+                (Unrecognized::Unknown(unrecognized(what, true)), key)
+            }
+            Lapsed::Organization(key) => {
+                let what = "The key no longer has the education organization that the token is limited to.";
+                (Unrecognized::Other(unrecognized(what, true)), key)
+            }
+        };
+        refusal.naming(self.named(&key))
     }
 
     fn count_token(&self, key: &str, expires: i64, now: i64) -> Result<(), TokenRefusal> {
@@ -194,20 +217,6 @@ impl Access {
         }
         ends.push_back(expires);
         Ok(())
-    }
-}
-
-/// Returns the refusal of a genuine token whose client is no longer what it was.
-fn no_longer(lapsed: Lapsed) -> Unrecognized {
-    match lapsed {
-        Lapsed::Key => Unrecognized::Unknown(unrecognized(
-            "The token's key or secret is no longer valid.",
-            true,
-        )),
-        Lapsed::Organization => Unrecognized::Other(unrecognized(
-            "The key no longer has the education organization that the token is limited to.",
-            true,
-        )),
     }
 }
 

@@ -54,7 +54,7 @@ async fn post_token(access: Arc<Access>, mut call: Call) -> Result<Response, Pro
     let scope = request.scope.as_deref();
     let issued = issue(&access, &request, scope, call.now).await;
     told(&access, &call, TOKEN, &request, &issued);
-    answer(issued, scope, NOT_ITS_ORGANIZATION)
+    access.naming(&request.key, answer(issued, scope, NOT_ITS_ORGANIZATION))
 }
 
 /// Issues a token for the Admin API. It works as any other token, but only for management keys, and
@@ -77,16 +77,17 @@ async fn post_admin_token(access: Arc<Access>, mut call: Call) -> Result<Respons
     if issued.is_ok() && !is_admin {
         let reason = "the key is not for management";
         access.refused_token(&RefusedLogin::of(&call, ADMIN_TOKEN, reason), Some(&request.key));
-        return Ok(OAuthError::new(
+        let refused = OAuthError::new(
             StatusCode::BAD_REQUEST,
             "unauthorized_client",
             "This key is not for management; the server's operator can create one with --scope \
              admin.",
-        )
-        .into_response());
+        );
+        return access.naming(&request.key, Ok(refused.into_response()));
     }
     told(&access, &call, ADMIN_TOKEN, &request, &issued);
-    answer(issued, request.scope.as_deref(), NOT_THE_ADMIN_SCOPE)
+    let answer = answer(issued, request.scope.as_deref(), NOT_THE_ADMIN_SCOPE);
+    access.naming(&request.key, answer)
 }
 
 /// Logs a request that names no key and secret, and answers it.

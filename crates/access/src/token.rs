@@ -44,12 +44,13 @@ impl TokenClaims {
 }
 
 /// Why a token is not accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TokenError {
     #[error("the token was not issued by this server")]
     Foreign,
+    /// It was issued for this key.
     #[error("the token has expired")]
-    Expired,
+    Expired(String),
 }
 
 /// The signing keys: the newest one signs, all of them verify.
@@ -92,7 +93,7 @@ impl TokenKeys {
     /// Checks a token's signature and expiry.
     pub(crate) fn verify(&self, token: &str, now: Timestamp) -> Result<TokenClaims, TokenError> {
         let claims = self.read(token).ok_or(TokenError::Foreign)?;
-        if now < claims.expires() { Ok(claims) } else { Err(TokenError::Expired) }
+        if now < claims.expires() { Ok(claims) } else { Err(TokenError::Expired(claims.sub)) }
     }
 
     /// Returns the claims of a token that this server has issued, expired or not.
@@ -153,7 +154,10 @@ mod tests {
 
         assert_eq!(keys.verify(&token, NOW), Ok(claims()));
         assert_eq!(keys.verify(&token, NOW.plus_seconds(1_799)), Ok(claims()));
-        assert_eq!(keys.verify(&token, NOW.plus_seconds(1_800)), Err(TokenError::Expired));
+        assert_eq!(
+            keys.verify(&token, NOW.plus_seconds(1_800)),
+            Err(TokenError::Expired("key".into()))
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use homeroom_access::ApiClient;
-use homeroom_http::{Cors, Params, Route, Timestamp};
+use homeroom_http::{Cors, Named, Params, Route, Timestamp};
 use serde::Serialize;
 
 use crate::recognition::Sender;
@@ -75,6 +75,16 @@ impl Told {
         self.key = sender.name().map(str::to_owned);
         if self.is_logged {
             self.client = sender.client().map(|client| client.application.clone());
+        }
+    }
+
+    /// Records the client whom a request has named, right or wrong, where the sender is not known.
+    pub(crate) fn of_named(&mut self, named: &Named) {
+        if self.key.is_none() {
+            self.key = Some(named.key.clone());
+            if self.is_logged {
+                self.client = Some(named.client.clone());
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use homeroom_access::{Access, ApiClient, Call, Credentials, RefusedLogin};
 use homeroom_http::{
-    Body, Cors, Credential, Guard, Kind, PROBLEMS, PUBLIC_BODY_BYTES_MAX, Params, Problem,
+    Body, Cors, Credential, Guard, Kind, Named, PROBLEMS, PUBLIC_BODY_BYTES_MAX, Params, Problem,
     RequestBody, Response, Route, Site, Timestamp,
 };
 use homeroom_store::{Asker, Kept};
@@ -188,12 +188,19 @@ impl FrontDoor {
                 }
                 Err(problem) => {
                     let refusals = router.refusals(head.uri.path());
-                    (Err(self.refused(router, problem, caller, &head).await), refusals)
+                    (Err(self.refused(router, problem, caller, &head, &mut told).await), refusals)
                 }
             },
         };
         if matches!(&answered, Err(problem) if problem.budget.is_some()) {
             self.pacing.hold().await;
+        }
+        let named = match &answered {
+            Ok(response) => response.extensions().get::<Named>(),
+            Err(problem) => problem.named.as_ref(),
+        };
+        if let Some(named) = named {
+            told.of_named(named);
         }
         let route = told.route;
         let mut response = answered.unwrap_or_else(|problem| {
@@ -295,6 +302,7 @@ impl FrontDoor {
         problem: Problem,
         caller: &Caller,
         head: &request::Parts,
+        told: &mut Told,
     ) -> Problem {
         let mut of_path = router.routes_of(head.uri.path());
         let Some(first) = of_path.next().filter(|_| problem.kind == Kind::MethodNotAllowed) else {
@@ -306,7 +314,13 @@ impl FrontDoor {
         let (params, now) = (Params::default(), Timestamp::now());
         let (headers, certificate) = (&head.headers, caller.certificate());
         let known = recognize(&self.access, first, &params, headers, certificate, now).await;
-        known.err().unwrap_or(problem)
+        match known {
+            Ok(sender) => {
+                told.of_sender(&sender);
+                problem
+            }
+            Err(unknown) => unknown,
+        }
     }
 
     async fn pass(
@@ -345,7 +359,7 @@ impl FrontDoor {
             Some(name) => (self.callers.of_key(caller, name), Capacity::Answers),
             None => (self.strangers(caller, &head.headers), Capacity::PublicAnswers),
         };
-        if let Some(rate) = &self.rate {
+        if let Some(rate) = self.rate.as_ref().filter(|_| !route.is_probe) {
             match sender.name() {
                 Some(name) => rate.admit(name, now)?,
                 None => rate.admit(&self.address_of(caller, &head.headers), now)?,

@@ -80,25 +80,29 @@ fn public<C>(template: &'static str, handler: Handler<C>) -> Route<C> {
     Route::new(Method::GET, template, Guard::Public, handler)
 }
 
+fn probe<C>(template: &'static str, handler: Handler<C>) -> Route<C> {
+    Route { is_probe: true, ..public(template, handler) }
+}
+
 /// Returns `/livez`, `/readyz`, `/startupz`, `/version`, and `/health` as Ed-Fi's servers answer
 /// it.
 pub fn routes<C: Send + Sync + 'static>(readiness: &Arc<Readiness>) -> Vec<Route<C>> {
     vec![
-        public("/livez", handler(readiness, |_, _| async { Ok(state(true, "live")) })),
-        public(
+        probe("/livez", handler(readiness, |_, _| async { Ok(state(true, "live")) })),
+        probe(
             "/readyz",
             handler(
                 readiness,
                 |readiness: Arc<Readiness>, _| async move { Ok(readiness.answer()) },
             ),
         ),
-        public(
+        probe(
             "/startupz",
             handler(readiness, |readiness: Arc<Readiness>, _| async move {
                 Ok(state(readiness.started.load(Ordering::Acquire), "started"))
             }),
         ),
-        public(
+        probe(
             "/health",
             handler(
                 readiness,

@@ -46,7 +46,7 @@ pub use entity_tag::{EntityTag, EntityTags};
 pub use fingerprint::Fingerprint;
 pub use foreign::{Foreign, Vouched, Voucher};
 pub use nearest::{did_you_mean, nearest};
-pub use problem::{Kind, Problem, ProblemParts, Violations};
+pub use problem::{Kind, Named, Problem, ProblemParts, Violations};
 pub use query::{Query, QueryError};
 pub use refusals::{PROBLEMS, Refusals};
 pub use response::{Body, BodyError, Response, empty_response, json_response};

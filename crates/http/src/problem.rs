@@ -115,6 +115,18 @@ pub struct ProblemParts {
     pub budget: Option<&'static str>,
     /// Detail for the log, which the caller never sees.
     pub internal: Option<String>,
+    /// The client whom the refused request named, for the log.
+    pub named: Option<Named>,
+}
+
+/// A client whom a request named: on a refusal, and as an extension of the answer where a part learns it
+/// itself. It goes to the log of requests and never to the caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Its key.
+    pub key: String,
+    /// Name of its application.
+    pub client: String,
 }
 
 impl std::ops::Deref for Problem {
@@ -159,6 +171,7 @@ impl Problem {
             headers: vec![],
             budget: None,
             internal: None,
+            named: None,
         }))
     }
 

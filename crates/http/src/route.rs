@@ -98,6 +98,9 @@ pub struct Route<C> {
     pub logged: &'static [&'static str],
     /// Which pages of other origins may call it; by default those that the configuration names.
     pub cors: Option<Arc<Cors>>,
+    /// Whether its requests count towards no rate of their client: whoever watches the server may always
+    /// ask.
+    pub is_probe: bool,
     /// The form in which the front door refuses requests of this route.
     pub refusals: &'static Refusals,
     /// The function that answers.
@@ -133,6 +136,7 @@ impl<C> Route<C> {
             voucher: None,
             logged: &[],
             cors: None,
+            is_probe: false,
             refusals: &PROBLEMS,
             handler,
         }
