@@ -61,7 +61,7 @@ pub struct App {
     /// The composites that are served.
     pub composites: Arc<Composites>,
     /// What the store was filled with when it was made just now, such as
-    /// `59 ed-fi/schoolYearTypes`; empty for a store that existed.
+    /// `60 ed-fi/schoolYearTypes`; empty for a store that existed.
     pub seeded: String,
     /// Whether requests are wanted; false while starting and draining.
     pub ready: Arc<probes::Readiness>,
@@ -110,6 +110,21 @@ impl App {
         app.composites = composites;
         app.renew_views(config);
         Ok(app)
+    }
+
+    /// Opens a store of its own that is gone with the value, as a new one of this configuration would be: to
+    /// learn whether something would be refused there.
+    ///
+    /// # Errors
+    ///
+    /// As for [`App::open`].
+    pub async fn on_trial(config: &Config, configured: &Configured) -> Result<Self, Failure> {
+        let store = Store::temporary(&[]).map_err(|e| Failure::because("opening a store", e))?;
+        let mut config = config.clone();
+        if let StoreUrl::Sqlite(file) = store.url() {
+            config.blobs.dir = Some(file.with_extension("blobs"));
+        }
+        Self::on_store(store, &configured.standard, &config).await
     }
 
     /// Does the same as [`App::open`] with a store that is open already.

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::app::App;
+use crate::app::{App, Configured};
 use crate::config::Config;
 use crate::exit::Failure;
 use crate::health::Looked;
@@ -284,11 +284,28 @@ pub fn request(
         .enable_all()
         .build()
         .map_err(|e| Failure::because("starting the runtime", e))?;
+    let absent = crate::app::refuse_absent(config);
     if !request.may_make_store() {
-        crate::app::refuse_absent(config)?;
+        absent?;
+    } else if absent.is_err() && request.is_tried_first() {
+        try_on_another(config, &runtime, request.clone())?;
     }
     let app = runtime.block_on(App::open(config))?;
     perform(&app, runtime.handle(), who::here(), request, progress, &|| false)
+}
+
+/// Does a request on a store that is gone afterwards, so that one that fails leaves no new store behind.
+/// The logs have none of it.
+fn try_on_another(
+    config: &Config,
+    runtime: &tokio::runtime::Runtime,
+    request: Request,
+) -> Result<(), Failure> {
+    tracing::subscriber::with_default(tracing::subscriber::NoSubscriber::new(), || {
+        let configured = Configured::read(config)?;
+        let app = runtime.block_on(App::on_trial(config, &configured))?;
+        perform(&app, runtime.handle(), who::here(), request, &mut |_| {}, &|| false).map(drop)
+    })
 }
 
 fn send(

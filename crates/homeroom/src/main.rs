@@ -13,6 +13,7 @@ mod logging;
 mod output;
 mod probes;
 mod process;
+mod request_log;
 mod runtime_metrics;
 mod serve;
 mod signals;

@@ -1,10 +1,9 @@
 //! Serving: listeners, the control socket, signals, the drain.
 #![expect(clippy::disallowed_methods, reason = "a sweep has a moment of its own")]
 
-use std::fs::OpenOptions;
 use std::future::Future;
-use std::io::Write;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,20 +13,20 @@ use homeroom_blobs::{Blobs, Swept};
 use homeroom_bulk_api::BulkService;
 use homeroom_course::{Courses, Origins};
 use homeroom_data::metadata::Credentials;
-use homeroom_gateway::{
-    AccessLog, FrontDoor, Identity, Limits, Listener, LoggedRequests, Rate, Times, Tls,
-};
+use homeroom_gateway::{AccessLog, FrontDoor, Identity, Limits, Listener, Rate, Times, Tls};
 use homeroom_http::{Cors, Site};
 use homeroom_jobs::{Kind, Runner};
 use homeroom_store::ChangedAt;
+use rustix::fs::{Access as FileAccess, access};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
 use crate::app::App;
-use crate::config::{Config, LogConfig, Part, RequestLog, ServerConfig};
+use crate::config::{Config, Part, ServerConfig};
 use crate::control;
 use crate::exit::Failure;
 use crate::probes;
+use crate::request_log;
 use crate::signals::{Leave, told_to_stop};
 
 /// The longest time that requests of the admin listener get to finish when the server stops.
@@ -79,20 +78,21 @@ fn connections(files: u64, cores: u64, wanted: u32) -> (usize, usize) {
     (count(api), count(admin))
 }
 
-/// The addresses of a server, bound before anything is made, so that a server that cannot have them
-/// leaves nothing behind. Connections wait until the server serves.
+/// The addresses of a server, bound before anything is made, and its log of requests, so that a server
+/// that cannot have them leaves nothing behind. Connections wait until the server serves.
 pub struct Listeners {
     main: Listener,
     content: Option<Listener>,
     admin: Listener,
+    log: Option<AccessLog>,
 }
 
 impl Listeners {
-    /// Binds all addresses, within a Tokio runtime.
+    /// Binds all addresses and opens the log, within a Tokio runtime.
     ///
     /// # Errors
     ///
-    /// Which address, or path of the control socket, cannot be had, and what to do.
+    /// Which address, file, or path of the control socket, cannot be had, and what to do.
     pub fn bind(config: &Config) -> Result<Self, Failure> {
         if let Some(path) = config.store.control_socket() {
             control::Socket::expect_possible(&path)?;
@@ -108,7 +108,12 @@ impl Listeners {
             content = content.map(|content| content.with_tls(tls));
         }
         let admin = bind(config.server.admin_listen, "server.admin_listen")?;
-        Ok(Self { main, content, admin })
+        if let Some(dir) = &config.blobs.dir {
+            expect_writable(dir).map_err(|error| {
+                Failure::Failed(format!("blobs.dir: {}: {error}", dir.display()))
+            })?;
+        }
+        Ok(Self { main, content, admin, log: request_log::open(&config.log)? })
     }
 }
 
@@ -132,7 +137,7 @@ impl Server {
     ///
     /// Why there can be no control socket; routes that contradict each other.
     pub fn new(
-        Listeners { main, content, admin }: Listeners,
+        Listeners { main, content, admin, log }: Listeners,
         app: App,
         config: &Config,
         credentials: Option<Credentials>,
@@ -154,7 +159,7 @@ impl Server {
         if let Some(per_second) = config.server.client_rate {
             door = door.with_rate(Rate { per_second, burst: config.server.client_burst });
         }
-        if let Some(log) = request_log(&config.log)? {
+        if let Some(log) = log {
             door = door.with_log(log);
         }
         let door = Arc::new(door);
@@ -427,24 +432,20 @@ fn tls(config: &ServerConfig) -> Result<Option<Tls>, Failure> {
     tls.map(Some).map_err(|error| Failure::Failed(format!("server.tls: {error}")))
 }
 
-/// Opens the log of requests, if there is to be one.
-fn request_log(config: &LogConfig) -> Result<Option<AccessLog>, Failure> {
-    let which = match config.requests {
-        RequestLog::Off => return Ok(None),
-        RequestLog::Errors => LoggedRequests::Errors,
-        RequestLog::All => LoggedRequests::All,
-    };
-    let out: Box<dyn Write + Send> = match &config.requests_file {
-        None => Box::new(std::io::stderr()),
-        Some(path) => {
-            let file = OpenOptions::new().create(true).append(true).open(path);
-            Box::new(file.map_err(|error| {
-                Failure::Failed(format!("log.requests_file: {}: {error}", path.display()))
-            })?)
+/// Refuses a folder in which this process may not write, by the closest one that exists; makes nothing.
+fn expect_writable(folder: &Path) -> std::io::Result<()> {
+    for folder in folder.ancestors() {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        match std::fs::metadata(folder) {
+            Ok(found) if found.is_dir() => {
+                return Ok(access(folder, FileAccess::WRITE_OK | FileAccess::EXEC_OK)?);
+            }
+            Ok(_) => return Err(std::io::ErrorKind::NotADirectory.into()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
-    };
-    let log = AccessLog::new(which, out);
-    log.map(Some).map_err(|e| Failure::because("opening the log of requests", e))
+    }
+    Ok(())
 }
 
 fn bind(address: SocketAddr, setting: &str) -> Result<Listener, Failure> {

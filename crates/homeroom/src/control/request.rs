@@ -24,6 +24,12 @@ impl Request {
             Self::Apis(_) | Self::Jobs(_) | Self::Backup { .. } | Self::Views { .. } => false,
         }
     }
+
+    /// Returns whether the request, where it would make a store, is tried on another first. A load is not:
+    /// it reads much, and what it rejects is in its report.
+    pub fn is_tried_first(&self) -> bool {
+        !matches!(self, Self::Load(_))
+    }
 }
 
 /// A command's request to the process that owns the store.

@@ -126,6 +126,36 @@ fn assert_no_store_is_made(place: &Place) {
 }
 
 #[test]
+fn a_command_that_is_refused_makes_no_store() {
+    let refused = |place: &Place| {
+        place.write("set.json", r#"{"name": "Own", "resourceClaims": [{"claim": "none"}]}"#);
+        place.write("film.zip", "no package");
+        for arguments in [
+            &["keys", "create", "--claim-set", "NoSuch"][..],
+            &["keys", "create"],
+            &["claim-sets", "put", "Own", "--file", "set.json"],
+            &["course", "add", "nofile.zip"],
+            &["course", "add", "film.zip"],
+        ] {
+            let ran = place.run(arguments);
+
+            assert_ne!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+            assert!(!place.data().exists(), "{arguments:?}: {ran:?}");
+        }
+    };
+    let place = Place::new();
+    refused(&place);
+    place.key("FullAccess");
+    assert_eq!(place.json(&["keys", "list", "--json"])["keys"].as_array().unwrap().len(), 1);
+
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+        refused(&place);
+        assert!(place.run(&["keys", "list"]).stderr.contains("no store"), "nothing was made");
+    }
+}
+
+#[test]
 fn commands_that_only_read_never_make_a_store() {
     let place = Place::new();
 
@@ -217,6 +247,30 @@ fn a_suspended_key_calls_again_once_it_is_resumed() {
     assert_eq!((refused, client.get(STUDENTS).status), (401, 200));
     place.done(&["keys", "revoke", &key.0]);
     assert_eq!(place.run(&["keys", "resume", &key.0]).code, Some(1), "a revoked key stays revoked");
+}
+
+#[test]
+fn a_key_of_every_scope_is_suspended_and_resumed() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    for scope in ["data", "admin", "learning", "apis"] {
+        let mut create = vec!["keys", "create", "--scope", scope, "--json"];
+        if scope == "data" {
+            create.extend(["--claim-set", "FullAccess"]);
+        }
+        let made = place.json(&create);
+        let [key, secret] = ["key", "secret"].map(|name| made[name].as_str().unwrap());
+        let mut client = server.client();
+        assert_eq!(client.ask_token(key, secret).status, 200, "{scope}");
+
+        let suspended = place.done(&["keys", "suspend", key]);
+        let refused = client.ask_token(key, secret).status;
+        let resumed = place.done(&["keys", "resume", key]);
+
+        assert!(suspended.contains("status: suspended"), "{scope}: {suspended}");
+        assert!(resumed.contains("status: active"), "{scope}: {resumed}");
+        assert_eq!((refused, client.ask_token(key, secret).status), (401, 200), "{scope}");
+    }
 }
 
 #[test]

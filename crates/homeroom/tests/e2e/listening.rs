@@ -147,4 +147,9 @@ fn each_client_has_a_limit_where_one_is_set() {
     let statuses: Vec<u16> = (0..3).map(|_| client.get("/version").status).collect();
 
     assert_eq!(statuses, [200, 200, 429]);
+    for probe in ["/livez", "/readyz", "/startupz", "/health"] {
+        let statuses: Vec<u16> = (0..3).map(|_| client.get(probe).status).collect();
+        assert_eq!(statuses, [200; 3], "{probe}");
+    }
+    assert_eq!(client.get("/version").status, 429);
 }

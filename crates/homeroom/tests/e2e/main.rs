@@ -47,6 +47,7 @@ mod reports;
 mod restore;
 mod revive;
 mod scrapes;
+mod service;
 mod shares;
 mod slow;
 mod standards;

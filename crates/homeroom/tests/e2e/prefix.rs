@@ -152,5 +152,10 @@ fn the_shipped_proxy_serves_the_api_at_the_root_and_below_a_path() {
     let below = location.strip_prefix("http://127.0.0.1:443").unwrap();
     assert!(below.starts_with("/ods/data/v3/"), "{location}");
     assert_eq!(client.get(below).status, 200, "the address leads back through the proxy");
-    assert_eq!(client.get("/readyz").status, 404, "probes are for the machines behind it");
+    for path in ["", "/ods"] {
+        for probe in ["livez", "readyz", "startupz", "health"] {
+            let path = format!("{path}/{probe}");
+            assert_eq!(client.get(&path).status, 404, "{path} is for the machines behind it");
+        }
+    }
 }

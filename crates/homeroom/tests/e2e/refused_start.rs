@@ -1,10 +1,11 @@
 //! A server that cannot start says why and what to do, and changes nothing.
 
+use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use crate::support::{Place, Ran, Server};
+use crate::support::{Database, Place, Ran, Server};
 
 /// Runs `serve`, which must end on its own.
 fn serve(place: &Place) -> Ran {
@@ -46,6 +47,32 @@ fn a_busy_port_is_reported_with_its_setting_and_a_remedy() {
 }
 
 #[test]
+fn a_file_or_folder_that_cannot_be_written_is_reported_before_anything_is_made() {
+    let place = Place::new();
+    let file = place.write("file", "no folder").to_str().unwrap().to_owned();
+    let within = format!("{file}/within/it");
+    for (setting, value, others) in [
+        ("log.requests_file", "no/such/folder/requests.jsonl", &[("log.requests", "all")][..]),
+        ("log.requests_file", &within, &[("log.requests", "errors")]),
+        ("log.audit_file", "no/such/folder/audit.jsonl", &[]),
+        ("blobs.dir", &file, &[]),
+        ("blobs.dir", &within, &[]),
+    ] {
+        let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let own = [("server.admin_listen", "127.0.0.1:0"), (setting, value)];
+        for (name, value) in own.iter().chain(others) {
+            let name = name.to_uppercase().replace('.', "__");
+            command.env(format!("HOMEROOM_{name}"), value);
+        }
+
+        let ran = Ran::to_its_end(&mut command);
+
+        assert_failed(&ran, &[setting, value]);
+        assert!(!place.data().exists(), "{setting}: nothing was made");
+    }
+}
+
+#[test]
 fn an_unreachable_database_is_reported() {
     let place = Place::new();
 
@@ -55,9 +82,81 @@ fn an_unreachable_database_is_reported() {
     assert!(!ran.stderr.contains("secret"), "{ran:?}");
     let several =
         serve_with(&place, &["--store", "postgres://homeroom@127.0.0.1:1,127.0.0.2:2/ods"]);
-    assert_failed(&several, &["127.0.0.1:1, 127.0.0.2:2: ", "Connection refused"]);
+    assert_failed(&several, &["127.0.0.1:1: error", "127.0.0.2:2: error", "Connection refused"]);
     let bare = serve_with(&place, &["--store", "postgres://homeroom:se@cret@127.0.0.1:1/ods"]);
-    assert!(bare.stderr.contains("@ as %40") && !bare.stderr.contains("cret"), "{bare:?}");
+    assert!(
+        bare.stderr.contains("the at sign as %40") && !bare.stderr.contains("cret"),
+        "{bare:?}"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_database_address_is_told() {
+    let place = Place::new();
+    for (url, words) in [
+        ("postgres://localhost:99999/x", &["port of host 1", "65535", "%40"][..]),
+        ("postgres://localhost:5433x/ods", &["port of host 1"]),
+        ("postgres://h1,h2:abc/ods", &["port of host 2"]),
+        ("postgres://localhost/ods?conect_timeout=3", &["did you mean connect_timeout?"]),
+    ] {
+        let ran = serve_with(&place, &["--store", url]);
+
+        assert_failed(&ran, words);
+    }
+}
+
+/// Answers each connection as a server that asks for a password and refuses it, and returns its address.
+///
+/// Source: PostgreSQL, Frontend/Backend Protocol, Message Formats.
+fn password_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut message = [0; 4_096];
+            while let Ok(length) = stream.read(&mut message)
+                && length > 0
+            {
+                let answer: &[u8] = match (&message[4..8], message[0]) {
+                    ([0x04, 0xd2, 0x16, 0x2f], _) => b"N",
+                    (_, b'p') => {
+                        b"E\0\0\0\x38SFATAL\0C28P01\0Mpassword authentication failed here\0\0"
+                    }
+                    _ => b"R\0\0\0\x08\0\0\0\x03",
+                };
+                if stream.write_all(answer).is_err() || answer[0] == b'E' {
+                    break;
+                }
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn which_server_has_refused_is_told_whatever_the_reason() {
+    let place = Place::new();
+    let address = password_server();
+
+    let without = serve_with(&place, &["--store", &format!("postgres://me@{address}/ods")]);
+    assert_failed(&without, &[&format!("{address}: the server asks"), "PGPASSWORD"]);
+    let wrong = serve_with(&place, &["--store", &format!("postgres://me:Hunter2@{address}/ods")]);
+    assert_failed(&wrong, &[&format!("{address}: password authentication failed")]);
+    let several = format!("postgres://me:Hunter2@{address},127.0.0.1:1/ods");
+    let several = serve_with(&place, &["--store", &several]);
+    assert_failed(&several, &[&format!("{address}: password"), "127.0.0.1:1: ", "refused"]);
+    for ran in [&without, &wrong, &several] {
+        assert!(!ran.stderr.contains("Hunter2"), "{ran:?}");
+    }
+    for database in Database::on_each_server() {
+        let ran = serve_with(&place, &["--store", &format!("{}_none", database.url())]);
+
+        let url = database.url();
+        let place = url.split_once("://").unwrap().1.rsplit_once('/').unwrap().0;
+        let host = place.rsplit_once('@').map_or(place, |(_, host)| host);
+        assert_failed(&ran, &[&format!("{host}: database"), "does not exist"]);
+    }
 }
 
 #[test]

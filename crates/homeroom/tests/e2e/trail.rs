@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::support::{Client, Place, STUDENTS, Server, eventually, student};
@@ -106,6 +107,95 @@ fn one_grep_for_a_correlation_id_finds_who_what_and_when() {
         let text = std::fs::read_to_string(place.path(file)).unwrap().to_lowercase();
         assert!(!text.contains("zyxwolf") && !text.contains(&secret.to_lowercase()), "{text}");
     }
+}
+
+/// Everything that the door refuses of a known client leads to it, and its secret is nowhere.
+#[test]
+fn a_correlation_id_of_a_refused_request_leads_to_the_client() {
+    let place = Place::new();
+    let (server, mut admin, manager) = server_and_admin(&place);
+    let named = ["keys", "create", "--claim-set", "FullAccess", "--name", "SIS", "--json"];
+    let made = place.json(&named);
+    let [key, secret] = ["key", "secret"].map(|name| made[name].as_str().unwrap().to_owned());
+    let mut client = server.client_of(&(key.clone(), secret.clone()));
+    let ask = |secret: &str, id: &str| {
+        let body = format!("grant_type=client_credentials&client_id={key}&client_secret={secret}");
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        let headers = [form, ("correlationid", id)];
+        let mut client = server.client();
+        client.send("POST", "/oauth/token", &headers, Some(body.as_bytes())).unwrap().status
+    };
+    let get = |client: &mut Client, path: &str, id: &str| {
+        client.send("GET", path, &[("correlationid", id)], None).unwrap().status
+    };
+    let basic = base64::engine::general_purpose::STANDARD.encode(format!("{manager}:zyxwolf"));
+    let basic = format!("Basic {basic}");
+    let courses = "/learning/api/v2/courses";
+
+    assert_eq!(get(&mut admin, STUDENTS, "c-1"), 403);
+    assert_eq!(get(&mut client, ADMIN, "c-2"), 404, "no such address");
+    assert_eq!(get(&mut client, &format!("{ADMIN}/vendors"), "c-3"), 403);
+    let put = client.send("PUT", STUDENTS, &[("correlationid", "c-4")], None).unwrap();
+    assert_eq!(put.status, 405);
+    assert_eq!(ask("zyxwolf", "c-5"), 401);
+    assert_eq!(ask(&secret, "c-6"), 200);
+    let headers = [("authorization", &*basic), ("correlationid", "c-7")];
+    assert_eq!(server.client().send("GET", courses, &headers, None).unwrap().status, 401);
+    place.done(&["keys", "suspend", &key]);
+    assert_eq!(get(&mut client, STUDENTS, "c-8"), 401);
+    assert_eq!(ask(&secret, "c-9"), 401);
+    let headers = [("authorization", "Basic enl4d29sZjp6eXh3b2xm"), ("correlationid", "c-0")];
+    assert_eq!(server.client().send("GET", courses, &headers, None).unwrap().status, 401);
+    server.stop();
+
+    let expected = [
+        ("c-1", Some((&*manager, &*manager))),
+        ("c-3", Some((&key, "SIS"))),
+        ("c-4", Some((&key, "SIS"))),
+        ("c-5", Some((&key, "SIS"))),
+        ("c-6", Some((&key, "SIS"))),
+        ("c-7", Some((&manager, &manager))),
+        ("c-8", Some((&key, "SIS"))),
+        ("c-9", Some((&key, "SIS"))),
+        ("c-0", None),
+    ];
+    for (id, who) in expected {
+        let lines = found(&place, &format!("\"{id}\""), &["requests.jsonl"]);
+        let told = (lines[0]["key"].as_str(), lines[0]["client"].as_str());
+        assert_eq!(told, (who.map(|(key, _)| key), who.map(|(_, name)| name)), "{}", lines[0]);
+    }
+    let text = std::fs::read_to_string(place.path("requests.jsonl")).unwrap();
+    assert!(!text.contains("zyxwolf") && !text.contains(&secret), "{text}");
+}
+
+#[test]
+fn both_logs_may_be_moved_away_while_the_server_runs() {
+    let place = Place::new();
+    let (server, mut admin, _) = server_and_admin(&place);
+    let files = ["audit.jsonl", "requests.jsonl"];
+    let moved = ["audit.jsonl.1", "requests.jsonl.1"];
+    let vendor = |admin: &mut Client, id: &str| {
+        let headers = [("content-type", "application/json"), ("correlationid", id)];
+        let body = json!({
+            "company": id, "namespacePrefixes": "uri://acme.org",
+            "contactName": "A", "contactEmailAddress": "a@acme.org",
+        });
+        let path = format!("{ADMIN}/vendors");
+        let made = admin.send("POST", &path, &headers, Some(body.to_string().as_bytes())).unwrap();
+        assert_eq!(made.status, 201, "{made:?}");
+    };
+    vendor(&mut admin, "before-1");
+    eventually("it is logged", || found(&place, "before-1", &files).len() == 2);
+
+    for (file, moved) in files.iter().zip(moved) {
+        std::fs::rename(place.path(file), place.path(moved)).unwrap();
+    }
+    vendor(&mut admin, "after-1");
+    assert_eq!(server.stop().code, Some(0));
+
+    assert_eq!(found(&place, "before-1", &moved).len(), 2);
+    assert_eq!(found(&place, "after-1", &moved).len(), 0);
+    assert_eq!(found(&place, "after-1", &files).len(), 2);
 }
 
 #[test]
