@@ -3,6 +3,9 @@
 A page is run as an ordinary user, in an empty folder, with the binary on the path and nothing else: what
 it needs, it defines and starts itself. `…` in a `text` block stands for anything. A block without a `text`
 block must succeed. Blocks of another kind are for the reader only.
+
+A page without an `sh` block, and a page with indented commands, which are not run, is one of those that may
+have them.
 """
 
 import contextlib
@@ -23,6 +26,23 @@ MARK = "--- end of block: "
 # The user `nobody` of Debian, as which the superuser runs the pages.
 NOBODY = 65534
 PAGE_SECONDS = 600
+# Pages with nothing to run, and why.
+WITHOUT_STEPS = {"overload": "it explains figures"}
+# Pages with indented commands, and why they are not run.
+INDENTED = {
+    "backup-and-restore": "a database on another machine",
+    "operations": "the superuser of a machine with systemd",
+    "postgresql": "a database on another machine",
+}
+# A command is a lower-case word at the beginning of an indented block, after an empty line.
+COMMAND = re.compile(r"\n\n    [a-z]+ ")
+# Where Debian has PostgreSQL's programs.
+POSTGRES = pathlib.Path("/usr/lib/postgresql")
+# What a page needs besides curl: whether it is here, and its name.
+NEEDS = {
+    "postgresql": (lambda: any(POSTGRES.glob("*/bin/initdb")), "PostgreSQL"),
+    "listening": (lambda: shutil.which("openssl") is not None, "openssl"),
+}
 # What a page has started runs until its shell is closed.
 STOP = "kill $(jobs -p) 2> /dev/null; wait\n"
 
@@ -38,15 +58,26 @@ def main(binary):
         programs.mkdir()
         # The folder in which it was built may be closed to others.
         shutil.copy(binary, programs / "homeroom")
-        for path in sorted(GUIDES.glob("*.md")):
-            guide(check, path, programs)
+        pages = sorted(GUIDES.glob("*.md"))
+
+        @check("guides: pages with steps that are not run are known")
+        def _():
+            texts = {path.stem: path.read_text() for path in pages}
+            assert {page for page in texts if not steps(texts[page])} == set(WITHOUT_STEPS)
+            outside = {page: BLOCK.sub("", text) for page, text in texts.items()}
+            assert {page for page in texts if COMMAND.search(outside[page])} == set(INDENTED)
+
+        for path in pages:
+            is_here, needed = NEEDS.get(path.stem, (lambda: True, None))
+            if is_here():
+                guide(check, path, programs)
+            else:
+                print(f"skipped: guide {path.stem}: {needed} is not installed")
     check.end()
 
 
 def guide(check, path, programs):
     with_answers = steps(path.read_text())
-    if not with_answers:
-        return
     outputs = run([command for command, _ in with_answers], programs)
     for number, (command, answer) in enumerate(with_answers):
         @check(f"guide {path.stem}, step {number + 1}")
