@@ -312,3 +312,209 @@ fn a_huge_manifest_is_read_and_a_bottomless_one_refused() {
     assert!(codes(&too_many).contains(&"too-many-items"), "{:?}", codes(&too_many));
     assert!(codes(&deep).contains(&"bad-xml"), "{:?}", codes(&deep));
 }
+
+/// Packs files whose names are in no encoding that the archive tells.
+fn packed_raw(files: &[(&[u8], &[u8])]) -> Vec<u8> {
+    let placeholder = |at: usize, name: &[u8]| ["A", "B"][at].repeat(name.len());
+    let mut writer = ZipWriter::new(Cursor::new(vec![]));
+    for (at, (name, bytes)) in files.iter().enumerate() {
+        writer.start_file(placeholder(at, name), SimpleFileOptions::default()).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    let mut bytes = writer.finish().unwrap().into_inner();
+    for (at, (name, _)) in files.iter().enumerate() {
+        let wanted = placeholder(at, name);
+        let places: Vec<usize> = (0..bytes.len() - wanted.len())
+            .filter(|at| bytes[*at..].starts_with(wanted.as_bytes()))
+            .filter(|at| {
+                bytes[at - 30..].starts_with(b"PK\x03\x04")
+                    || bytes[at - 46..].starts_with(b"PK\x01\x02")
+            })
+            .collect();
+        for place in places {
+            bytes[place..place + name.len()].copy_from_slice(name);
+        }
+    }
+    bytes
+}
+
+#[test]
+fn manifests_and_names_of_older_computers_are_read() {
+    for (encoding, name) in [
+        ("GB2312", "\u{8bfe}\u{7a0b}/\u{7b2c}\u{4e00}.html"),
+        ("Shift_JIS", "\u{8868}\u{7d19}/\u{30bd}.html"),
+        ("Big5", "\u{8ab2}\u{7a0b}/\u{529f}.html"),
+        ("EUC-KR", "\u{acfc}\u{c815}/\u{ac00}.html"),
+        ("windows-1251", "\u{43a}\u{443}\u{440}\u{441}/\u{430}.html"),
+        ("windows-1250", "\u{17e}lu\u{165}/\u{10d}.html"),
+    ] {
+        let resource = format!("<resource identifier='r' adlcp:scormtype='sco' href='{name}'/>");
+        let text = one(&resource).replace(">T<", &format!(">{name}<"));
+        let own = encoding_rs::Encoding::for_label(encoding.as_bytes()).unwrap();
+        let old =
+            text.replace("version=\"1.0\"", &format!("version=\"1.0\" encoding=\"{encoding}\""));
+        let (old, _, lost) = own.encode(&old);
+        let (raw, _, _) = own.encode(name);
+        assert!(!lost, "{encoding}");
+        let url =
+            percent_encoding::utf8_percent_encode(name, percent_encoding::CONTROLS).to_string();
+
+        for (what, manifest, path, warned) in [
+            ("manifest alone", &old[..], name.as_bytes(), &[][..]),
+            ("manifest and names", &old[..], &raw[..], &["names-encoding"][..]),
+            ("names alone", text.as_bytes(), &raw[..], &["names-encoding"][..]),
+        ] {
+            let bytes = packed_raw(&[(b"imsmanifest.xml", manifest), (path, b"a")]);
+            let (package, paths) = unpacked(&bytes);
+
+            assert_eq!(package.tree.as_ref().unwrap().title, name, "{encoding}, {what}");
+            assert_eq!(launched(&package), url, "{encoding}, {what}: {paths:?}");
+            assert_eq!(codes(&package), warned, "{encoding}, {what}");
+        }
+    }
+}
+
+#[test]
+fn a_manifest_in_a_folder_uses_files_beside_it() {
+    let resource = "<resource identifier='r' adlcp:scormtype='sco' href='../shared/a.html'/>";
+    let files = |prefix: &str| {
+        let path = |name: &str| format!("{prefix}{name}");
+        let names = [path("course/imsmanifest.xml"), path("shared/a.html"), path("course/b.html")];
+        packed(&[(&names[0], &one(resource)), (&names[1], "a"), (&names[2], "b")])
+    };
+    for prefix in ["", "outer/", "outer/inner/"] {
+        let (package, paths) = unpacked(&files(prefix));
+
+        assert_eq!(launched(&package), "shared/a.html", "{prefix}");
+        assert_eq!(paths, ["course/imsmanifest.xml", "shared/a.html", "course/b.html"], "{prefix}");
+    }
+}
+
+#[test]
+fn of_two_manifests_at_one_depth_the_one_that_is_taken_is_told() {
+    let files = [("b/imsmanifest.xml", one(RESOURCE)), ("a/imsmanifest.xml", one(RESOURCE))];
+    let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let package = read(&packed(&[files[0], files[1], ("a/a.html", "a"), ("b/a.html", "b")]));
+
+    assert_eq!(launched(&package), "b/a.html");
+    let found = package.findings.iter().find(|one| one.code == "manifest-twice").unwrap();
+    assert_eq!(found.file.as_deref(), Some("a/imsmanifest.xml"));
+    assert!(found.message.contains("b/imsmanifest.xml"), "{found:?}");
+}
+
+#[test]
+fn manifests_within_a_manifest_are_played() {
+    let inner = |id: &str, base: &str| {
+        format!(
+            "<manifest identifier='{id}' xml:base='{base}'><organizations>\
+             <organization identifier='o'><title>{id}</title>\
+             <item identifier='i' identifierref='r'><title>{id} 1</title></item></organization>\
+             </organizations><resources xml:base='pages'>\
+             <resource identifier='r' href='a.html' adlcp:scormtype='sco'/></resources></manifest>"
+        )
+    };
+    let inner = format!("{}{}", inner("first", "one/"), inner("second", "two/"));
+    let whole = |organizations: &str| {
+        manifest(organizations, RESOURCE).replace("</manifest>", &format!("{inner}</manifest>"))
+    };
+    let named = "<organization identifier='o'><title>T</title>\
+        <item identifier='x' identifierref='second'><title>X</title></item>\
+        <item identifier='y' identifierref='r'><title>Y</title></item>\
+        <item identifier='z' identifierref='first'><title>Z</title></item></organization>";
+    let alone = whole("").replace(RESOURCE, "");
+    for (text, wanted) in [
+        (whole(named), &["two/pages/a.html", "a.html", "one/pages/a.html"][..]),
+        (whole(""), &["one/pages/a.html", "two/pages/a.html"]),
+        (alone, &["one/pages/a.html", "two/pages/a.html"]),
+    ] {
+        let files = [("a.html", "0"), ("one/pages/a.html", "1"), ("two/pages/a.html", "2")];
+        let package = read(&packed(&[("imsmanifest.xml", &text), files[0], files[1], files[2]]));
+
+        let tree = package.tree.as_ref().unwrap_or_else(|| panic!("{:?}", package.findings));
+        let all: Vec<_> = tree.launchable().iter().map(|one| one.href.clone().unwrap()).collect();
+        assert_eq!(all, wanted, "{:?}", package.findings);
+    }
+}
+
+#[test]
+fn of_two_resources_of_one_identifier_the_one_that_is_there_is_taken() {
+    let gone = "<resource identifier='r' adlcp:scormtype='sco' href='gone.html'/>";
+    for resources in [format!("{gone}{RESOURCE}"), format!("{RESOURCE}{gone}")] {
+        let text = manifest(&one_item(""), &resources);
+
+        let package = read(&packed(&[("imsmanifest.xml", &text), ("a.html", "a")]));
+
+        assert_eq!(launched(&package), "a.html");
+        assert_eq!(codes(&package), ["resource-twice"]);
+    }
+}
+
+/// Returns an organization of one item that says this, too.
+fn one_item(more: &str) -> String {
+    format!(
+        "<organization identifier='o'><title>T</title><item identifier='i' identifierref='r' \
+         isvisible='0'><title>I</title>{more}</item></organization>"
+    )
+}
+
+#[test]
+fn values_of_items_are_read_as_their_schemas_say_or_told() {
+    for (more, score, time, codes_of) in [
+        ("<adlcp:masteryscore>\n 80 </adlcp:masteryscore>", Some("80"), None, &[][..]),
+        ("<adlcp:masteryscore>80%</adlcp:masteryscore>", Some("80"), None, &["bad-value"][..]),
+        ("<adlcp:masteryscore>most</adlcp:masteryscore>", None, None, &["bad-value"]),
+        ("<adlcp:maxtimeallowed>00:30:00</adlcp:maxtimeallowed>", None, Some("00:30:00"), &[]),
+        ("<adlcp:maxtimeallowed>half</adlcp:maxtimeallowed>", None, None, &["bad-value"]),
+    ] {
+        let text = manifest(&one_item(more), RESOURCE);
+
+        let package = read(&packed(&[("imsmanifest.xml", &text), ("a.html", "a")]));
+
+        let found = &package.tree.as_ref().unwrap().children[0];
+        assert!(!found.visible, "isvisible='0'");
+        assert_eq!(found.mastery_score.as_deref(), score, "{more}");
+        assert_eq!(found.max_time_allowed.as_deref(), time, "{more}");
+        assert_eq!(codes(&package), codes_of, "{more}");
+    }
+    let more = "<adlcp:completionThreshold completedByMeasure='1' minProgressMeasure=' 0.75 ' \
+        progressWeight='.5'/><adlcp:data><adlcp:map targetID='d' writeSharedData='0'/></adlcp:data>";
+    let text = manifest(&one_item(more), RESOURCE).replace(">1.2<", ">2004 4th Edition<");
+    let text = text.replace("adlcp_rootv1p2", "adlcp_v1p3");
+
+    let package = read(&packed(&[("imsmanifest.xml", &text), ("a.html", "a")]));
+
+    let found = &package.tree.as_ref().unwrap().children[0];
+    let threshold = found.completion_threshold.as_ref().unwrap();
+    assert!(threshold.completed_by_measure);
+    assert_eq!((threshold.min_progress_measure, threshold.progress_weight), (0.75, 0.5));
+    assert_eq!(found.data_maps[0]["write"], false);
+    assert_eq!(found.data_maps[0]["read"], true);
+}
+
+#[test]
+fn bases_are_joined_at_every_level() {
+    let text = |manifest: &str, list: &str, resource: &str, href: &str| {
+        let own = format!(
+            "<resource identifier='r' xml:base='{resource}' adlcp:scormtype='sco' href='{href}'/>"
+        );
+        one(&own)
+            .replace("<manifest ", &format!("<manifest xml:base='{manifest}' "))
+            .replace("<resources>", &format!("<resources xml:base='{list}'>"))
+    };
+    for (manifest, list, resource, href, file) in [
+        ("a/", "b/", "c/", "p.html", "a/b/c/p.html"),
+        ("a", "b", "c", "p.html", "a/b/c/p.html"),
+        ("./a/", "../b/", "", "p.html", "b/p.html"),
+        ("a/x.xml", "b/", "c/index", "p.html", "a/b/c/p.html"),
+        ("\u{fc}ber uns/", "b c/", "", "m\u{e4}r%20z.html", "\u{fc}ber uns/b c/m\u{e4}r z.html"),
+    ] {
+        let text = text(manifest, list, resource, href);
+
+        let (package, paths) = unpacked(&packed(&[("imsmanifest.xml", &text), (file, "p")]));
+
+        assert!(paths.contains(&file.to_owned()), "{file}");
+        assert_eq!(codes(&package), [""; 0], "{file}: {:?}", package.findings);
+        let shown = percent_encoding::percent_decode_str(launched(&package)).decode_utf8_lossy();
+        assert_eq!(shown, file);
+    }
+}

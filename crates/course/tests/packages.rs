@@ -133,24 +133,99 @@ fn lying_manifests_are_played_as_far_as_they_can_be() {
     }
 }
 
-#[test]
-fn a_bomb_and_what_is_too_large_are_refused() {
-    let manifest =
-        "<manifest><resources><resource identifier='r' href='a.html'/></resources></manifest>";
-    let zeros = "0".repeat(8 << 20);
-    let bytes = packed(&[("imsmanifest.xml", manifest), ("a.html", &zeros)]);
-    let mut package = read_package(file_of(&bytes), "", PackageLimits::default());
+const SMALLEST: &str =
+    "<manifest><resources><resource identifier='r' href='a.html'/></resources></manifest>";
 
-    let refused = package.unpacking.as_mut().unwrap().each(&mut |_, _| Ok(())).unwrap_err();
+#[test]
+fn silence_is_honest_and_what_is_too_large_is_refused() {
+    let silence = "\0".repeat(8 << 20);
+    let bytes = packed(&[("imsmanifest.xml", SMALLEST), ("a.html", "a"), ("a.wav", &silence)]);
+    let mut package = read_package(file_of(&bytes), "", PackageLimits::default());
+    let mut unpacked = 0;
+    let done = package.unpacking.as_mut().unwrap().each(&mut |_, bytes| {
+        unpacked += bytes.len();
+        Ok(())
+    });
     let few = PackageLimits { files: 1, ..PackageLimits::default() };
     let small = PackageLimits { unpacked_bytes: 1 << 20, ..PackageLimits::default() };
     let short = PackageLimits { manifest_bytes: 10, ..PackageLimits::default() };
+    let little = PackageLimits { packed_bytes: 100, ..PackageLimits::default() };
+    let strict = PackageLimits { any_ratio_bytes: 4 << 20, ..PackageLimits::default() };
 
-    assert_eq!(refused.code, "bomb", "{refused:?}");
-    for (limits, code) in [(few, "too-many-files"), (small, "too-large"), (short, "too-large")] {
+    assert!(done.is_ok() && unpacked > 8 << 20, "{done:?}");
+    for (limits, code) in [
+        (few, "too-many-files"),
+        (small, "too-large"),
+        (short, "too-large"),
+        (little, "too-large"),
+        (strict, "bomb"),
+    ] {
         let package = read_package(file_of(&bytes), "", limits);
         assert!(codes(&package).contains(&code), "{:?}", package.findings);
     }
+}
+
+#[test]
+fn a_bomb_that_lies_about_its_size_is_stopped_while_it_is_unpacked() {
+    let zeros = "0".repeat(8 << 20);
+    let mut bytes = packed(&[("imsmanifest.xml", SMALLEST), ("a.html", &zeros)]);
+    let listed = bytes.windows(4).rposition(|window| window == b"PK\x01\x02").unwrap();
+    bytes[listed + 24..listed + 28].copy_from_slice(&7_u32.to_le_bytes());
+    let limits = PackageLimits { any_ratio_bytes: 4 << 20, ..PackageLimits::default() };
+
+    let mut package = read_package(file_of(&bytes), "", limits);
+    let refused = package.unpacking.as_mut().unwrap().each(&mut |_, _| Ok(())).unwrap_err();
+
+    assert!(["bomb", "broken-zip"].contains(&refused.code.as_str()), "{refused:?}");
+    assert!(!package.verified().is_playable());
+}
+
+#[test]
+fn files_that_share_their_bytes_are_refused() {
+    let bytes = packed(&[("imsmanifest.xml", SMALLEST), ("a.html", "a"), ("b.html", "b")]);
+    let listed: Vec<usize> =
+        (0..bytes.len() - 4).filter(|at| &bytes[*at..at + 4] == b"PK\x01\x02").collect();
+    let mut shared = bytes.clone();
+    // The last file's place is that of the one before.
+    let place = bytes[listed[1] + 42..listed[1] + 46].to_vec();
+    shared[listed[2] + 42..listed[2] + 46].copy_from_slice(&place);
+
+    let package = read_package(file_of(&shared), "", PackageLimits::default());
+
+    assert_eq!(codes(&package), ["overlap"], "{:?}", package.findings);
+}
+
+#[test]
+fn a_check_finds_each_damaged_file() {
+    let text = "some text that is long enough to be packed, some text that is long enough";
+    let files =
+        [("imsmanifest.xml", SMALLEST), ("a.html", text), ("b.html", text), ("c.html", text)];
+    let good = packed(&files);
+    let starts: Vec<usize> =
+        (0..good.len() - 4).filter(|at| &good[*at..at + 4] == b"PK\x01\x02").collect();
+    let mut bad = good.clone();
+    for start in [starts[1], starts[3]] {
+        // The checksum in the table of contents.
+        bad[start + 16] ^= 0xff;
+    }
+
+    let well = read_package(file_of(&good), "", PackageLimits::default()).verified();
+    let damaged = read_package(file_of(&bad), "", PackageLimits::default());
+    assert!(damaged.is_playable(), "its table of contents is well");
+    let damaged = damaged.verified();
+
+    assert!(well.is_playable(), "{:?}", well.findings);
+    assert!(!damaged.is_playable());
+    let bad = damaged.findings.iter().filter(|one| one.level == Level::Fail);
+    let files: Vec<_> = bad.filter_map(|one| one.file.as_deref()).collect();
+    assert_eq!(files, ["a.html", "c.html"]);
+}
+
+#[test]
+fn a_document_may_have_a_line_before_its_beginning() {
+    let package = read_package(file_of(b"\n%PDF-1.4\n1 0 obj"), "p.pdf", PackageLimits::default());
+
+    assert_eq!(package.standard, Some(Standard::Media), "{:?}", package.findings);
 }
 
 #[test]

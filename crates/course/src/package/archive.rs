@@ -2,20 +2,19 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
+use std::io::{self, BufReader, Read as _};
 
+use encoding_rs::Encoding;
 use unicode_normalization::UnicodeNormalization as _;
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
+use super::encoding::name_in;
 use super::finding::{Finding, Findings};
 use super::limits::PackageLimits;
 
 /// What computers leave in archives, and no course needs.
 const JUNK: &[&str] = &["__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git", ".svn"];
-
-/// Bytes from which the ratio of sizes counts.
-const ANY_RATIO_BYTES: u64 = 1 << 20;
 
 /// The bits of a Unix mode that say what a file is, and the value for a link.
 const KIND_BITS: u32 = 0o170_000;
@@ -27,14 +26,25 @@ pub(crate) struct Entry {
     /// Its path below the manifest's folder, with slashes.
     pub(crate) path: String,
     /// Its place in the archive.
-    index: usize,
+    pub(crate) index: usize,
+    /// Its name as the archive has it, where that is not in UTF-8.
+    raw: Option<Vec<u8>>,
+}
+
+impl Entry {
+    /// Returns whether the archive does not tell the encoding of its name.
+    pub(crate) fn is_unclear(&self) -> bool {
+        self.raw.is_some()
+    }
 }
 
 /// The archive of a package.
 #[derive(Debug)]
 pub(crate) struct Archive {
-    zip: ZipArchive<BufReader<File>>,
+    pub(crate) zip: ZipArchive<BufReader<File>>,
     pub(crate) entries: Vec<Entry>,
+    /// Its own bytes.
+    pub(crate) packed: u64,
 }
 
 impl Archive {
@@ -48,6 +58,7 @@ impl Archive {
         limits: &PackageLimits,
         findings: &mut Findings,
     ) -> Result<Self, Finding> {
+        let packed = file.metadata().map_err(|error| damaged(&error))?.len();
         let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| broken(&error))?;
         if zip.len() > limits.files {
             let message = format!("the archive has more than {} files", limits.files);
@@ -56,8 +67,11 @@ impl Archive {
         let mut entries: Vec<Entry> = vec![];
         let mut known: HashMap<String, usize> = HashMap::new();
         let (mut junk, mut declared) = (0_usize, 0_u64);
+        let mut places = vec![];
         for index in 0..zip.len() {
             let entry = zip.by_index_raw(index).map_err(|error| broken(&error))?;
+            let end = entry.data_start().saturating_add(entry.compressed_size());
+            places.push((entry.header_start(), end));
             if entry.is_dir() {
                 continue;
             }
@@ -95,26 +109,31 @@ impl Archive {
                 continue;
             }
             declared = declared.saturating_add(entry.size());
+            let raw = entry.name_raw();
+            let raw = std::str::from_utf8(raw).is_err().then(|| raw.to_owned());
             match known.insert(path.clone(), entries.len()) {
                 Some(at) => {
                     let message = "the archive has a file twice; the last one is taken";
                     findings.add(Finding::warn("file-twice", message).of_file(path.clone()));
-                    entries[at] = Entry { path: path.clone(), index };
+                    entries[at] = Entry { path: path.clone(), index, raw };
                     known.insert(path, at);
                 }
-                None => entries.push(Entry { path, index }),
+                None => entries.push(Entry { path, index, raw }),
             }
         }
-        if declared > limits.unpacked_bytes {
-            let message =
-                format!("the archive has more than {} bytes unpacked", limits.unpacked_bytes);
-            return Err(Finding::fail("too-large", message));
+        if overlap(places) {
+            let message = "the archive has files that share their bytes, as only content made for harm \
+                           has; pack it anew";
+            return Err(Finding::fail("overlap", message));
+        }
+        if declared > limits.unpacked_max(packed) {
+            return Err(limits.too_much(packed));
         }
         if junk > 0 {
             let message = format!("{junk} files that a computer has left there are passed over");
             findings.add(Finding::warn("junk", message));
         }
-        Ok(Self { zip, entries })
+        Ok(Self { zip, entries, packed })
     }
 
     /// Reads a file of at most so many bytes.
@@ -137,106 +156,43 @@ impl Archive {
         Ok(bytes)
     }
 
-    /// Keeps only files below a folder, whose paths are then relative to it.
+    /// Returns the longest folder that has all files, empty or with a slash at its end.
+    pub(crate) fn common_folder(&self) -> &str {
+        let folder = |path: &str| path.rfind('/').map_or(0, |at| at + 1);
+        let mut paths = self.entries.iter().map(|entry| entry.path.as_str());
+        let Some(first) = paths.next() else { return "" };
+        let mut common = &first[..folder(first)];
+        for path in paths {
+            while !path.starts_with(common) {
+                common = &common[..folder(&common[..common.len() - 1])];
+            }
+        }
+        common
+    }
+
+    /// Makes all paths relative to a folder that has all files.
     pub(crate) fn within(mut self, folder: &str) -> Self {
-        if !folder.is_empty() {
-            self.entries.retain_mut(|entry| match entry.path.strip_prefix(folder) {
-                Some(rest) => {
-                    entry.path = rest.to_owned();
-                    true
-                }
-                None => false,
-            });
+        for entry in &mut self.entries {
+            if let Some(below) = entry.path.strip_prefix(folder) {
+                entry.path = below.to_owned();
+            }
         }
         self
     }
-}
 
-/// What takes a file's path and bytes, piece by piece.
-pub type Taking<'t> = dyn FnMut(&str, &[u8]) -> Result<(), Finding> + 't;
-
-/// The files of a package, to be unpacked one after the other.
-#[derive(Debug)]
-pub struct Unpacking {
-    from: From,
-    limits: PackageLimits,
-}
-
-#[derive(Debug)]
-enum From {
-    Archive(Archive),
-    /// One file and the path that it gets.
-    File(File, String),
-}
-
-impl Unpacking {
-    pub(crate) fn of_archive(archive: Archive, limits: PackageLimits) -> Self {
-        Self { from: From::Archive(archive), limits }
+    /// Returns the names whose encoding the archive does not tell.
+    pub(crate) fn unclear_names(&self) -> Vec<&[u8]> {
+        self.entries.iter().filter_map(|entry| entry.raw.as_deref()).collect()
     }
 
-    pub(crate) fn of_file(file: File, path: String, limits: PackageLimits) -> Self {
-        Self { from: From::File(file, path), limits }
-    }
-
-    /// Returns the number of files.
-    pub fn files(&self) -> usize {
-        match &self.from {
-            From::Archive(archive) => archive.entries.len(),
-            From::File(..) => 1,
-        }
-    }
-
-    /// Hands each file's path and bytes, piece by piece, to a function; an empty piece ends a file.
-    ///
-    /// # Errors
-    ///
-    /// Why a file cannot be unpacked, as a finding, or what the function says.
-    pub fn each(&mut self, take: &mut Taking<'_>) -> Result<(), Finding> {
-        let mut left = self.limits.unpacked_bytes;
-        match &mut self.from {
-            From::File(file, path) => {
-                file.seek(SeekFrom::Start(0)).map_err(|error| damaged(&error))?;
-                pour(file, path, u64::MAX, &mut left, self.limits.ratio, take)
+    /// Reads the names whose encoding the archive does not tell in this one.
+    pub(crate) fn respell(&mut self, encoding: &'static Encoding, path_bytes: usize) {
+        for entry in &mut self.entries {
+            let Some(raw) = &entry.raw else { continue };
+            let name = name_in(raw, encoding).map(|name| name.nfc().collect::<String>());
+            if let Some(Ok(path)) = name.map(|name| plain_path(&name, path_bytes)) {
+                entry.path = path;
             }
-            From::Archive(archive) => {
-                for entry in &archive.entries {
-                    let file = archive.zip.by_index(entry.index);
-                    let mut file = file.map_err(|error| broken(&error).of_file(&entry.path))?;
-                    let packed = file.compressed_size();
-                    pour(&mut file, &entry.path, packed, &mut left, self.limits.ratio, take)?;
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-fn pour(
-    from: &mut dyn Read,
-    path: &str,
-    packed: u64,
-    left: &mut u64,
-    ratio: u64,
-    take: &mut Taking<'_>,
-) -> Result<(), Finding> {
-    let mut buffer = vec![0; 256 << 10];
-    let mut all = 0_u64;
-    loop {
-        let read = from.read(&mut buffer).map_err(|error| damaged(&error).of_file(path))?;
-        take(path, &buffer[..read])?;
-        if read == 0 {
-            return Ok(());
-        }
-        all += read as u64;
-        *left = left.checked_sub(read as u64).ok_or_else(|| {
-            Finding::fail("too-large", "the package is too large when it is unpacked")
-        })?;
-        if all > ANY_RATIO_BYTES && all / packed.max(1) > ratio {
-            let message = format!(
-                "a file is more than {ratio} times as large when it is unpacked, as only content \
-                 made for harm is"
-            );
-            return Err(Finding::fail("bomb", message).of_file(path));
         }
     }
 }
@@ -245,6 +201,12 @@ fn pour(
 /// computers do not, with composed letters, which others take apart.
 fn name_of(raw: &[u8], read: &str) -> String {
     std::str::from_utf8(raw).unwrap_or(read).nfc().collect()
+}
+
+/// Returns whether places of an archive, with their starts and ends, overlap.
+fn overlap(mut places: Vec<(u64, u64)>) -> bool {
+    places.sort_unstable();
+    places.windows(2).any(|pair| pair[1].0 < pair[0].1)
 }
 
 /// Returns a path of an archive with slashes, or why it is refused.
@@ -278,7 +240,7 @@ fn printable(name: &str) -> String {
     name.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-fn broken(error: &ZipError) -> Finding {
+pub(crate) fn broken(error: &ZipError) -> Finding {
     let why = match error {
         ZipError::InvalidPassword => "it has a password".to_owned(),
         other => other.to_string(),
@@ -286,7 +248,7 @@ fn broken(error: &ZipError) -> Finding {
     Finding::fail("broken-zip", format!("the file is no zip archive that can be read: {why}"))
 }
 
-fn damaged(error: &io::Error) -> Finding {
+pub(crate) fn damaged(error: &io::Error) -> Finding {
     Finding::fail("broken-zip", format!("a file of the archive cannot be read: {error}"))
 }
 
@@ -307,6 +269,13 @@ mod tests {
     fn names_are_utf_8_where_they_are_that_and_composed() {
         assert_eq!(name_of("e\u{301}t\u{e9}.html".as_bytes(), "?"), "\u{e9}t\u{e9}.html");
         assert_eq!(name_of(b"\x82t\x82.html", "\u{e9}t\u{e9}.html"), "\u{e9}t\u{e9}.html");
+    }
+
+    #[test]
+    fn places_overlap_where_one_begins_before_another_ends() {
+        assert!(!overlap(vec![(10, 20), (0, 10), (20, 20)]));
+        assert!(overlap(vec![(10, 20), (0, 11)]));
+        assert!(overlap(vec![(0, 10), (0, 10)]));
     }
 
     #[test]

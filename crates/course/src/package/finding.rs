@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::limits::FINDINGS_MAX;
+/// Most findings that are kept; further ones are counted.
+const FINDINGS_MAX: usize = 500;
 
 /// How good or bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]

@@ -90,6 +90,20 @@ pub(crate) fn medium(name: &str, first: &[u8]) -> Option<&'static str> {
     if first.starts_with(b"%PDF-") {
         return Some("application/pdf");
     }
+    if let Some(media) = framed(first) {
+        return Some(media);
+    }
+    // Readers take what has this among its first 1,024 bytes, whatever stands before it.
+    if memchr::memmem::find(first, b"%PDF-").is_some() {
+        return Some("application/pdf");
+    }
+    let by_name = media_type(name);
+    // What a file begins with decides, where that is known for sure.
+    COURSES.iter().find(|known| **known == by_name && by_name == "audio/mpeg").copied()
+}
+
+/// Returns the type of a video or recording by its first bytes.
+fn framed(first: &[u8]) -> Option<&'static str> {
     if first.get(4..8) == Some(b"ftyp") {
         let is_audio = first.get(8..11) == Some(b"M4A");
         return Some(if is_audio { "audio/mp4" } else { "video/mp4" });
@@ -101,9 +115,7 @@ pub(crate) fn medium(name: &str, first: &[u8]) -> Option<&'static str> {
     if first.starts_with(&[0x1a, 0x45, 0xdf, 0xa3]) {
         return Some("video/webm");
     }
-    let by_name = media_type(name);
-    // What a file begins with decides, where that is known for sure.
-    COURSES.iter().find(|known| **known == by_name && by_name == "audio/mpeg").copied()
+    None
 }
 
 /// Returns the ending of the name under which a medium is served.
@@ -121,6 +133,8 @@ mod tests {
         assert_eq!(media_type("a/Index.HTM"), "text/html");
         assert_eq!(media_type("noending"), "application/octet-stream");
         assert_eq!(medium("x", b"%PDF-1.7"), Some("application/pdf"));
+        assert_eq!(medium("x", b"\r\n%PDF-1.4"), Some("application/pdf"));
+        assert_eq!(medium("x", b"\xef\xbb\xbf%PDF-1.4"), Some("application/pdf"));
         assert_eq!(medium("x", b"\0\0\0\x20ftypisom"), Some("video/mp4"));
         assert_eq!(medium("x.mp3", b"ID3\x04"), Some("audio/mpeg"));
         assert_eq!(medium("x.exe", b"MZ"), None);

@@ -1,9 +1,15 @@
 //! Finds out what a file is: a SCORM package, a medium, or something that is not played yet.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 
-use super::archive::{Archive, Unpacking};
+use encoding_rs::Encoding;
+use percent_encoding::percent_decode_str;
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::archive::Archive;
+use super::encoding::{decoded, of_names};
 use super::finding::{Finding, Findings, Level};
 use super::limits::PackageLimits;
 use super::manifest::manifest;
@@ -11,7 +17,14 @@ use super::media::{ending, medium};
 use super::resources::Files;
 use super::standard::Standard;
 use super::tree::{Activity, ActivityType};
-use super::xml::{decoded, parse};
+use super::unpacking::Unpacking;
+use super::xml::{Element, parse};
+
+const MANIFEST: &str = "imsmanifest.xml";
+/// Bytes by which a medium is recognized.
+const FIRST_BYTES: usize = 1_024;
+/// Most findings about damaged files.
+const FAULTS_MAX: usize = 20;
 
 /// A package that has been read.
 #[derive(Debug)]
@@ -43,6 +56,19 @@ impl Package {
         if all.is_empty() { "the package cannot be played".into() } else { all.join("; ") }
     }
 
+    /// Unpacks all its files into nothing, as an import would, and adds what is wrong with them.
+    #[must_use]
+    pub fn verified(mut self) -> Self {
+        let Some(unpacking) = &mut self.unpacking else { return self };
+        let faults = unpacking.faults(FAULTS_MAX);
+        if faults.is_empty() {
+            let message = format!("{} files can be unpacked", unpacking.files());
+            self.findings.push(Finding::pass("files", message));
+        }
+        self.findings.extend(faults);
+        self
+    }
+
     fn refused(findings: Findings) -> Self {
         Self {
             standard: None,
@@ -58,7 +84,7 @@ impl Package {
 /// Reads a package. `name` is the name of the file as it was handed in.
 pub fn read(mut file: File, name: &str, limits: PackageLimits) -> Package {
     let mut findings = Findings::default();
-    let mut first = [0; 16];
+    let mut first = [0; FIRST_BYTES];
     let begun = file.seek(SeekFrom::Start(0)).and_then(|_| read_start(&mut file, &mut first));
     let length = match begun {
         Ok(length) => length,
@@ -70,6 +96,12 @@ pub fn read(mut file: File, name: &str, limits: PackageLimits) -> Package {
     let first = &first[..length];
     if length == 0 {
         findings.add(Finding::fail("empty", "the file is empty"));
+        return Package::refused(findings);
+    }
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    if bytes > limits.packed_bytes {
+        let message = format!("the file has more than {} bytes", limits.packed_bytes);
+        findings.add(Finding::fail("too-large", message));
         return Package::refused(findings);
     }
     if !first.starts_with(b"PK") {
@@ -92,7 +124,7 @@ pub fn read(mut file: File, name: &str, limits: PackageLimits) -> Package {
     }
 }
 
-fn read_start(file: &mut File, first: &mut [u8; 16]) -> std::io::Result<usize> {
+fn read_start(file: &mut File, first: &mut [u8; FIRST_BYTES]) -> std::io::Result<usize> {
     let mut length = 0;
     while length < first.len() {
         match file.read(&mut first[length..])? {
@@ -105,17 +137,24 @@ fn read_start(file: &mut File, first: &mut [u8; 16]) -> std::io::Result<usize> {
 
 fn of_archive(mut archive: Archive, limits: PackageLimits, mut findings: Findings) -> Package {
     let paths: Vec<String> = archive.entries.iter().map(|entry| entry.path.clone()).collect();
-    let Some(path) = shallowest(&paths, &["imsmanifest.xml"]) else {
+    let Some(path) = shallowest(&paths, &[MANIFEST]) else {
         findings.add(other_kind(&paths));
         return Package::refused(findings);
     };
-    let folder = path[..path.len() - "imsmanifest.xml".len()].to_owned();
+    let folder = path[..path.len() - MANIFEST.len()].to_owned();
     if folder.is_empty() {
         findings.add(Finding::pass("manifest", "imsmanifest.xml is at the root"));
     } else {
         let message = "imsmanifest.xml is in a folder, which is taken for the root; pack the \
                        folder's contents instead of the folder";
         findings.add(Finding::warn("manifest-below", message).of_file(path.clone()));
+    }
+    for other in beside(&paths, &path) {
+        let message = format!(
+            "the package has another manifest at the same depth; this one is passed over, and {path} is \
+             the course"
+        );
+        findings.add(Finding::warn("manifest-twice", message).of_file(other.clone()));
     }
     let bytes = match archive.read(&path, limits.manifest_bytes) {
         Ok(bytes) => bytes,
@@ -124,23 +163,25 @@ fn of_archive(mut archive: Archive, limits: PackageLimits, mut findings: Finding
             return Package::refused(findings);
         }
     };
-    let archive = archive.within(&folder);
-    let (text, is_as_said) = decoded(&bytes);
-    if !is_as_said {
-        let message = "the manifest is not in the encoding that it says; it is read as Latin 1";
-        findings.add(Finding::warn("encoding", message).of_file(path.clone()));
+    let found = decoded(&bytes);
+    if let Some(wrong) = &found.wrong {
+        findings.add(Finding::warn("encoding", wrong).of_file(path.clone()));
     }
-    let root = parse(&text);
-    let root = match root {
+    let root = match parse(&found.text) {
         Ok(root) => root,
         Err(wrong) => {
             let finding = Finding::fail("bad-xml", wrong.message);
-            findings.add(finding.at("imsmanifest.xml", wrong.line));
+            findings.add(finding.at(MANIFEST, wrong.line));
             return Package::refused(findings);
         }
     };
+    spell(&mut archive, &root, found.encoding, limits, &mut findings);
+    // What lies beside the manifest's folder may be used from there.
+    let common = archive.common_folder().to_owned();
+    let base = folder.strip_prefix(&common).unwrap_or_default().to_owned();
+    let archive = archive.within(&common);
     let files = Files::of(archive.entries.iter().map(|entry| entry.path.as_str()));
-    let Some(found) = manifest(&root, &files, &mut findings) else {
+    let Some(found) = manifest(&root, &base, &files, &mut findings) else {
         return Package::refused(findings);
     };
     Package {
@@ -151,6 +192,64 @@ fn of_archive(mut archive: Archive, limits: PackageLimits, mut findings: Finding
         findings: findings.into_all(),
         unpacking: Some(Unpacking::of_archive(archive, limits)),
     }
+}
+
+/// Finds the encoding of names of which the archive does not tell it: the one in which the manifest has
+/// them.
+fn spell(
+    archive: &mut Archive,
+    root: &Element,
+    own: &'static Encoding,
+    limits: PackageLimits,
+    findings: &mut Findings,
+) {
+    let raw = archive.unclear_names();
+    if raw.is_empty() {
+        return;
+    }
+    let named = named(root);
+    let is_wanted = |name: &str| {
+        let name = name.replace('\\', "/").to_lowercase();
+        name.split('/').all(|part| part.is_ascii() || named.contains(part))
+    };
+    let unclear = raw.len();
+    let clear = archive.entries.iter().filter(|entry| entry.is_unclear() && is_wanted(&entry.path));
+    let Some(encoding) = of_names(&raw, own, clear.count(), &is_wanted) else { return };
+    archive.respell(encoding, limits.path_bytes);
+    let message = format!(
+        "the archive does not tell the encoding of {unclear} names; they are read as {}, as which the \
+         manifest has them",
+        encoding.name()
+    );
+    findings.add(Finding::warn("names-encoding", message));
+}
+
+/// Returns the parts of all paths that a manifest names, in small letters.
+fn named(root: &Element) -> HashSet<String> {
+    let mut all = HashSet::new();
+    let mut open = vec![root];
+    while let Some(element) = open.pop() {
+        for name in ["href", "base"] {
+            let Some(path) = element.attribute(name) else { continue };
+            let path = path.replace('\\', "/");
+            let decoded = percent_decode_str(&path).decode_utf8_lossy();
+            let decoded: String = decoded.nfc().collect::<String>().to_lowercase();
+            let parts = decoded.split(['/', '?', '#']).filter(|part| !part.is_ascii());
+            all.extend(parts.map(str::to_owned));
+        }
+        open.extend(&element.children);
+    }
+    all
+}
+
+/// Returns the other manifests at the depth of one.
+fn beside<'p>(paths: &'p [String], path: &str) -> impl Iterator<Item = &'p String> {
+    let depth = path.matches('/').count();
+    let is_manifest = |name: &str| {
+        name.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(MANIFEST))
+    };
+    let others = paths.iter().filter(move |other| *other != path);
+    others.filter(move |other| is_manifest(other) && other.matches('/').count() == depth)
 }
 
 /// Says what an archive without `imsmanifest.xml` is.

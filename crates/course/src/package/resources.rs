@@ -1,10 +1,12 @@
 //! The resources of a manifest, and where their files are.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::finding::{Finding, Findings};
 use super::xml::Element;
 
 /// What is encoded in a path of a URL.
@@ -80,20 +82,30 @@ impl Target {
     }
 }
 
+/// Joins an address and an item's parameters: queries one after the other; a fragment of the parameters
+/// only where the address has none.
 fn with_parameters(base: String, parameters: &str) -> String {
-    let rest = parameters.trim().trim_start_matches(['?', '&']);
-    if rest.is_empty() {
-        return base;
-    }
-    if rest.starts_with('#') {
-        return if base.contains('#') { base } else { base + rest };
-    }
-    let (path, fragment) = match base.split_once('#') {
-        Some((path, fragment)) => (path.to_owned(), format!("#{fragment}")),
-        None => (base, String::new()),
+    let parameters = parameters.trim().trim_start_matches(['?', '&']);
+    let (query, more) = match parameters.split_once('#') {
+        Some((query, fragment)) => (query, Some(fragment)),
+        None => (parameters, None),
     };
-    let joint = if path.contains('?') { '&' } else { '?' };
-    format!("{path}{joint}{rest}{fragment}")
+    let (address, own) = match base.split_once('#') {
+        Some((address, fragment)) => (address, Some(fragment)),
+        None => (base.as_str(), None),
+    };
+    let mut whole = address.to_owned();
+    if !query.is_empty() {
+        if !whole.ends_with(['?', '&']) {
+            whole.push(if whole.contains('?') { '&' } else { '?' });
+        }
+        whole.push_str(query);
+    }
+    if let Some(fragment) = own.or(more) {
+        whole.push('#');
+        whole.push_str(fragment);
+    }
+    whole
 }
 
 /// Finds what a reference means below a base.
@@ -153,39 +165,186 @@ pub(crate) struct Resource<'m> {
     pub(crate) missing: Vec<(String, usize)>,
 }
 
-/// Reads the resources of a manifest by their identifiers.
-pub(crate) fn resources<'m>(
-    manifest: &'m Element,
-    files: &Files,
-) -> HashMap<&'m str, Resource<'m>> {
-    let mut all = HashMap::new();
-    let Some(list) = manifest.child("resources") else { return all };
-    let bases = [manifest.attribute("base"), list.attribute("base")];
-    let above = bases.into_iter().flatten().map(|base| base.trim_matches('/')).collect::<Vec<_>>();
-    for element in list.all("resource") {
-        let Some(id) = element.attribute("identifier") else { continue };
-        let mut bases = above.clone();
-        bases.extend(element.attribute("base").map(|base| base.trim_matches('/')));
-        bases.retain(|base| !base.is_empty());
-        let base = bases.join("/");
-        let href = element.attribute("href").filter(|href| !href.is_empty());
-        let kind = element.attribute("scormtype").unwrap_or("asset");
-        let missing = element.all("file").filter_map(|file| {
-            let href = file.attribute("href")?;
-            match locate(&base, href, files) {
-                Target::Missing(path) => Some((path, file.line)),
-                _ => None,
-            }
-        });
-        let resource = Resource {
-            element,
-            target: href.map(|href| locate(&base, href, files)),
-            is_sco: kind.eq_ignore_ascii_case("sco"),
-            missing: missing.collect(),
-        };
-        all.entry(id).or_insert(resource);
+/// A manifest, or one within another.
+#[derive(Debug)]
+pub(crate) struct Scope<'m> {
+    pub(crate) element: &'m Element,
+    /// The manifest that has it.
+    parent: Option<usize>,
+    /// Its resources, in their order.
+    pub(crate) own: Vec<&'m str>,
+}
+
+/// The resources of a manifest, and those of the manifests within it.
+#[derive(Debug)]
+pub(crate) struct Resources<'m> {
+    /// The manifest, then those within it.
+    pub(crate) scopes: Vec<Scope<'m>>,
+    all: HashMap<(usize, &'m str), Resource<'m>>,
+}
+
+impl<'m> Resources<'m> {
+    /// Reads the resources of a manifest that is in a folder.
+    pub(crate) fn of(
+        manifest: &'m Element,
+        folder: &str,
+        files: &Files,
+        findings: &mut Findings,
+    ) -> Self {
+        let mut found = Self { scopes: vec![], all: HashMap::new() };
+        found.add(manifest, None, &Base::of(folder), files, findings);
+        found
     }
-    all
+
+    fn add(
+        &mut self,
+        manifest: &'m Element,
+        parent: Option<usize>,
+        above: &Base,
+        files: &Files,
+        findings: &mut Findings,
+    ) {
+        let scope = self.scopes.len();
+        self.scopes.push(Scope { element: manifest, parent, own: vec![] });
+        let base = above.then(manifest.attribute("base"));
+        for list in manifest.all("resources") {
+            let base = base.then(list.attribute("base"));
+            for element in list.all("resource") {
+                let Some(id) = element.attribute("identifier") else { continue };
+                let resource = resource(element, &base.then(element.attribute("base")), files);
+                match self.all.entry((scope, id)) {
+                    Entry::Vacant(free) => {
+                        free.insert(resource);
+                        self.scopes[scope].own.push(id);
+                    }
+                    Entry::Occupied(mut known) => {
+                        let is_better = resource.is_there() && !known.get().is_there();
+                        let which = if is_better { "this one" } else { "the earlier one" };
+                        let message =
+                            format!("two resources have the same identifier; {which} is taken");
+                        let finding = Finding::warn("resource-twice", message);
+                        findings.add(finding.at(element.label(), element.line));
+                        if is_better {
+                            known.insert(resource);
+                        }
+                    }
+                }
+            }
+        }
+        for inner in manifest.all("manifest") {
+            self.add(inner, Some(scope), &base, files, findings);
+        }
+    }
+
+    /// Returns the resource that an identifier means in a manifest: its own, or that of any other.
+    pub(crate) fn find<'a>(&'a self, scope: usize, id: &'a str) -> Option<&'a Resource<'a>> {
+        let own = self.all.get(&(scope, id));
+        own.or_else(|| (0..self.scopes.len()).find_map(|scope| self.all.get(&(scope, id))))
+    }
+
+    /// Returns the manifest of an identifier within another.
+    pub(crate) fn inner(&self, scope: usize, id: &str) -> Option<usize> {
+        let is_within = |mut at: usize| {
+            while let Some(parent) = self.scopes[at].parent {
+                if parent == scope {
+                    return true;
+                }
+                at = parent;
+            }
+            false
+        };
+        (0..self.scopes.len()).find(|at| {
+            self.scopes[*at].element.attribute("identifier") == Some(id) && is_within(*at)
+        })
+    }
+
+    /// Returns the manifests' places and the identifiers of all resources, in their order.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = (usize, &'m str)> {
+        let scopes = self.scopes.iter().enumerate();
+        scopes.flat_map(|(at, scope)| scope.own.iter().map(move |id| (at, *id)))
+    }
+
+    /// Returns whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Returns the resources of all manifests, in their order.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Resource<'m>> {
+        self.ids().map(|id| &self.all[&id])
+    }
+}
+
+impl Resource<'_> {
+    fn is_there(&self) -> bool {
+        matches!(self.target, Some(Target::File { .. } | Target::Elsewhere(_)))
+    }
+}
+
+fn resource<'m>(element: &'m Element, base: &Base, files: &Files) -> Resource<'m> {
+    let href = element.attribute("href").filter(|href| !href.is_empty());
+    let kind = element.attribute("scormtype").unwrap_or("asset");
+    let missing = element.all("file").filter_map(|file| {
+        let href = file.attribute("href")?;
+        match base.then(file.attribute("base")).locate(href, files) {
+            Target::Missing(path) => Some((path, file.line)),
+            _ => None,
+        }
+    });
+    Resource {
+        element,
+        target: href.map(|href| base.locate(href, files)),
+        is_sco: kind.eq_ignore_ascii_case("sco"),
+        missing: missing.collect(),
+    }
+}
+
+/// What references are relative to: a folder of the package, or an address elsewhere.
+#[derive(Debug, Clone, Default)]
+struct Base {
+    /// As most tools mean it: a folder, with or without a slash at its end.
+    folder: String,
+    /// As the standard has it: what follows the last slash does not count.
+    strict: String,
+}
+
+impl Base {
+    fn of(folder: &str) -> Self {
+        Self { folder: folder.to_owned(), strict: folder.to_owned() }
+    }
+
+    /// Returns the base below this one.
+    ///
+    /// Source: XML Base §3 and §4.
+    fn then(&self, base: Option<&str>) -> Self {
+        let Some(base) = base.filter(|base| !base.is_empty()) else { return self.clone() };
+        let base = base.replace('\\', "/");
+        if is_absolute(&base) {
+            return Self { folder: base.clone(), strict: base };
+        }
+        let base = base.trim_start_matches('/');
+        let folder = joined(&self.folder, base);
+        let last = base.rfind('/').map_or(0, |at| at + 1);
+        Self { folder, strict: joined(&self.strict, &base[..last]) }
+    }
+
+    fn locate(&self, href: &str, files: &Files) -> Target {
+        let found = locate(&self.folder, href, files);
+        if matches!(found, Target::Missing(_)) && self.strict != self.folder {
+            let strict = locate(&self.strict, href, files);
+            if !matches!(strict, Target::Missing(_)) {
+                return strict;
+            }
+        }
+        found
+    }
+}
+
+fn joined(base: &str, next: &str) -> String {
+    match base.trim_end_matches('/') {
+        "" => next.to_owned(),
+        base => format!("{base}/{next}"),
+    }
 }
 
 #[cfg(test)]
@@ -218,6 +377,10 @@ mod tests {
             ("a.html#t", "#u", "a.html#t"),
             ("a.html", "#u", "a.html#u"),
             ("a.html", "", "a.html"),
+            ("a?x=1#t", "?c=3#z", "a?x=1&c=3#t"),
+            ("a?x=1", "?c=3#z", "a?x=1&c=3#z"),
+            ("a?", "&c=3", "a?c=3"),
+            ("a", " ?&c=3 ", "a?c=3"),
         ] {
             assert_eq!(with_parameters(base.into(), parameters), whole);
         }

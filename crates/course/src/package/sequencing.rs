@@ -2,96 +2,184 @@
 //!
 //! Source: IMS Simple Sequencing 1.0 and SCORM 2004 CAM §5.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
+use super::finding::{Finding, Findings};
+use super::lexical::{boolean, decimal, duration, whole};
 use super::xml::Element;
 
-/// Returns the sequencing of an item, joined with the collection's that it refers to: what the item
-/// says itself comes first.
-pub(crate) fn sequencing(item: &Element, collection: Option<&Element>) -> Option<Value> {
-    let own = item.child("sequencing")?;
-    let reference = own.attribute("IDRef");
-    let shared = reference.and_then(|id| {
-        collection?.all("sequencing").find(|shared| shared.attribute("ID") == Some(id))
-    });
-    let mut all = shared.map(stated).unwrap_or_default();
-    for (name, value) in stated(own) {
-        all.insert(name, value);
-    }
-    Some(Value::Object(all))
+/// What the value of an attribute is.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Boolean,
+    Decimal,
+    Whole,
+    Duration,
 }
 
-fn stated(element: &Element) -> Map<String, Value> {
-    let mut all = Map::new();
-    let mut put = |name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            all.insert(name.to_owned(), value);
+/// The attributes of the standards that are no plain texts.
+///
+/// Source: the schemas `imsss_v1p0`, `adlseq_v1p3`, `adlcp_v1p3`.
+const FORMS: &[(&str, Form)] = &[
+    ("choice", Form::Boolean),
+    ("choiceExit", Form::Boolean),
+    ("flow", Form::Boolean),
+    ("forwardOnly", Form::Boolean),
+    ("useCurrentAttemptObjectiveInfo", Form::Boolean),
+    ("useCurrentAttemptProgressInfo", Form::Boolean),
+    ("attemptLimit", Form::Whole),
+    ("attemptAbsoluteDurationLimit", Form::Duration),
+    ("attemptExperiencedDurationLimit", Form::Duration),
+    ("activityAbsoluteDurationLimit", Form::Duration),
+    ("activityExperiencedDurationLimit", Form::Duration),
+    ("measureThreshold", Form::Decimal),
+    ("rollupObjectiveSatisfied", Form::Boolean),
+    ("rollupProgressCompletion", Form::Boolean),
+    ("objectiveMeasureWeight", Form::Decimal),
+    ("minimumCount", Form::Whole),
+    ("minimumPercent", Form::Decimal),
+    ("satisfiedByMeasure", Form::Boolean),
+    ("readSatisfiedStatus", Form::Boolean),
+    ("readNormalizedMeasure", Form::Boolean),
+    ("readRawScore", Form::Boolean),
+    ("readMinScore", Form::Boolean),
+    ("readMaxScore", Form::Boolean),
+    ("readCompletionStatus", Form::Boolean),
+    ("readProgressMeasure", Form::Boolean),
+    ("writeSatisfiedStatus", Form::Boolean),
+    ("writeNormalizedMeasure", Form::Boolean),
+    ("writeRawScore", Form::Boolean),
+    ("writeMinScore", Form::Boolean),
+    ("writeMaxScore", Form::Boolean),
+    ("writeCompletionStatus", Form::Boolean),
+    ("writeProgressMeasure", Form::Boolean),
+    ("selectCount", Form::Whole),
+    ("reorderChildren", Form::Boolean),
+    ("tracked", Form::Boolean),
+    ("completionSetByContent", Form::Boolean),
+    ("objectiveSetByContent", Form::Boolean),
+    ("preventActivation", Form::Boolean),
+    ("constrainChoice", Form::Boolean),
+    ("measureSatisfactionIfActive", Form::Boolean),
+];
+
+/// The sequencings that a manifest has for several items, by their identifiers.
+pub(crate) type Collection = HashMap<String, Map<String, Value>>;
+
+/// Reads the sequencings that a manifest has for several items.
+pub(crate) fn collection(manifest: &Element, findings: &mut Findings) -> Collection {
+    let mut all = Collection::new();
+    for shared in manifest.all("sequencingCollection").flat_map(|all| all.all("sequencing")) {
+        if let Some(id) = shared.attribute("ID") {
+            all.entry(id.to_owned()).or_insert_with(|| stated(shared, findings));
         }
-    };
-    put("controlMode", element.child("controlMode").map(attributes));
-    put("rules", element.child("sequencingRules").map(rules));
-    put("limits", element.child("limitConditions").map(attributes));
-    put("rollup", element.child("rollupRules").map(rollup));
-    put("objectives", objectives(element));
-    put("randomization", element.child("randomizationControls").map(attributes));
-    put("delivery", element.child("deliveryControls").map(attributes));
-    put("constrained", element.child("constrainedChoiceConsiderations").map(attributes));
-    put("rollupConsiderations", element.child("rollupConsiderations").map(attributes));
+    }
     all
 }
 
-/// Returns the attributes of an element, booleans and numbers as such.
-fn attributes(element: &Element) -> Value {
-    let all = element.attributes.iter();
-    Value::Object(all.map(|(name, value)| (name.clone(), typed(value))).collect())
-}
-
-fn typed(value: &str) -> Value {
-    match value {
-        "true" => Value::Bool(true),
-        "false" => Value::Bool(false),
-        text => match text.parse::<f64>() {
-            Ok(number) if number.is_finite() => json!(number),
-            _ => Value::from(text),
-        },
+/// Returns the sequencing of an item, joined with the collection's that it refers to: what the item
+/// says itself comes first.
+pub(crate) fn sequencing(
+    item: &Element,
+    collection: &Collection,
+    findings: &mut Findings,
+) -> Option<Value> {
+    let own = item.child("sequencing")?;
+    let mut all = Map::new();
+    if let Some(id) = own.attribute("IDRef").filter(|id| !id.is_empty()) {
+        match collection.get(id) {
+            Some(shared) => all.clone_from(shared),
+            None => {
+                let message = format!("the sequencing {id} is not in the manifest's collection");
+                let finding = Finding::warn("no-sequencing", message);
+                findings.add(finding.at(item.label(), own.line));
+            }
+        }
     }
+    all.extend(stated(own, findings));
+    Some(Value::Object(all))
 }
 
-fn rules(element: &Element) -> Value {
-    let of = |name: &str| Value::Array(element.all(name).map(rule).collect());
+fn stated(element: &Element, findings: &mut Findings) -> Map<String, Value> {
+    let mut all = Map::new();
+    for (part, name, read) in [
+        ("controlMode", "controlMode", attributes as fn(&Element, &mut Findings) -> Value),
+        ("sequencingRules", "rules", rules),
+        ("limitConditions", "limits", attributes),
+        ("rollupRules", "rollup", rollup),
+        ("randomizationControls", "randomization", attributes),
+        ("deliveryControls", "delivery", attributes),
+        ("constrainedChoiceConsiderations", "constrained", attributes),
+        ("rollupConsiderations", "rollupConsiderations", attributes),
+    ] {
+        if let Some(found) = element.child(part) {
+            all.insert(name.to_owned(), read(found, findings));
+        }
+    }
+    if let Some(objectives) = objectives(element, findings) {
+        all.insert("objectives".into(), objectives);
+    }
+    all
+}
+
+/// Returns the attributes of an element with the standard's names, booleans and numbers as such. One that
+/// cannot be read is left out, and among the findings.
+fn attributes(element: &Element, findings: &mut Findings) -> Value {
+    let mut all = Map::new();
+    for (name, text) in &element.attributes {
+        let form = FORMS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let Some((known, form)) = form else {
+            all.insert(name.clone(), text.as_str().into());
+            continue;
+        };
+        let (value, wanted) = match form {
+            Form::Boolean => (boolean(text).map(Value::from), "true or false"),
+            Form::Decimal => (decimal(text).map(Value::from), "a number"),
+            Form::Whole => (whole(text).map(Value::from), "a whole number"),
+            Form::Duration => (duration(text).map(Value::from), "a duration"),
+        };
+        match value {
+            Some(value) => _ = all.insert((*known).to_owned(), value),
+            None => bad(element, name, text, wanted, findings),
+        }
+    }
+    Value::Object(all)
+}
+
+fn bad(element: &Element, name: &str, text: &str, wanted: &str, findings: &mut Findings) {
+    let text: String = text.chars().take(40).collect();
+    let message = format!("{name} is {text:?}, which is not {wanted}; it is passed over");
+    findings.add(Finding::warn("bad-value", message).at(element.label(), element.line));
+}
+
+fn rules(element: &Element, findings: &mut Findings) -> Value {
+    let mut of = |name: &str| element.all(name).map(|one| rule(one, findings)).collect::<Vec<_>>();
     json!({ "pre": of("preConditionRule"), "post": of("postConditionRule"), "exit": of("exitConditionRule") })
 }
 
-fn rule(element: &Element) -> Value {
+fn rule(element: &Element, findings: &mut Findings) -> Value {
     let conditions = element.child("ruleConditions");
     let each = conditions.into_iter().flat_map(|all| all.all("ruleCondition"));
     let combination = conditions.and_then(|all| all.attribute("conditionCombination"));
     let action = element.child("ruleAction").and_then(|action| action.attribute("action"));
     json!({
-        "conditions": each.map(condition).collect::<Vec<_>>(),
+        "conditions": each.map(|one| attributes(one, findings)).collect::<Vec<_>>(),
         "conditionCombination": combination.unwrap_or("all"),
         "action": action,
     })
 }
 
-/// Identifiers stay texts even where they look like numbers.
-fn condition(element: &Element) -> Value {
-    let mut value = attributes(element);
-    if let Some(id) = element.attribute("referencedObjective") {
-        value["referencedObjective"] = id.into();
-    }
-    value
-}
-
-fn rollup(element: &Element) -> Value {
-    let mut value = attributes(element);
+fn rollup(element: &Element, findings: &mut Findings) -> Value {
+    let mut value = attributes(element, findings);
     let rules = element.all("rollupRule").map(|rule| {
-        let mut value = attributes(rule);
+        let mut value = attributes(rule, findings);
         let conditions = rule.child("rollupConditions");
         let each = conditions.into_iter().flat_map(|all| all.all("rollupCondition"));
         let combination = conditions.and_then(|all| all.attribute("conditionCombination"));
         let action = rule.child("rollupAction").and_then(|action| action.attribute("action"));
-        value["conditions"] = each.map(attributes).collect();
+        value["conditions"] = each.map(|one| attributes(one, findings)).collect();
         value["conditionCombination"] = combination.unwrap_or("any").into();
         value["action"] = action.into();
         value
@@ -111,7 +199,7 @@ fn rollup(element: &Element) -> Value {
     value
 }
 
-fn objectives(element: &Element) -> Option<Value> {
+fn objectives(element: &Element, findings: &mut Findings) -> Option<Value> {
     let mut all: Vec<Value> = vec![];
     for group in element.all("objectives") {
         for stated in &group.children {
@@ -120,23 +208,28 @@ fn objectives(element: &Element) -> Option<Value> {
                 continue;
             }
             let id = stated.attribute("objectiveID").unwrap_or_default();
-            let maps: Vec<Value> = stated.all("mapInfo").map(map).collect();
             // The fourth edition adds maps to objectives that are stated already.
             if let Some(known) = all.iter_mut().find(|known| known["id"] == *id)
-                && let Some(list) = known["maps"].as_array_mut()
+                && let Some(maps) = known["maps"].as_array_mut()
             {
-                list.extend(maps);
+                for one in stated.all("mapInfo") {
+                    add_map(maps, map(one, MORE, findings));
+                }
                 continue;
             }
-            let mut value = attributes(stated);
+            let maps: Vec<Value> =
+                stated.all("mapInfo").map(|one| map(one, FIRST, findings)).collect();
+            let mut value = attributes(stated, findings);
             if let Some(members) = value.as_object_mut() {
                 members.shift_remove("objectiveID");
             }
             value["id"] = id.into();
             value["primary"] = is_primary.into();
-            let least = stated.text_of("minNormalizedMeasure");
-            if let Some(measure) = least.and_then(|text| text.parse::<f64>().ok()) {
-                value["minNormalizedMeasure"] = json!(measure);
+            if let Some(text) = stated.text_of("minNormalizedMeasure") {
+                match decimal(text) {
+                    Some(measure) => value["minNormalizedMeasure"] = json!(measure),
+                    None => bad(stated, "minNormalizedMeasure", text, "a number", findings),
+                }
             }
             value["maps"] = maps.into();
             all.push(value);
@@ -145,11 +238,135 @@ fn objectives(element: &Element) -> Option<Value> {
     (!all.is_empty()).then(|| all.into())
 }
 
-fn map(element: &Element) -> Value {
-    let mut value = attributes(element);
+/// What a map of the standard reads and writes where it does not say so.
+const FIRST: &[(&str, bool)] = &[
+    ("readSatisfiedStatus", true),
+    ("readNormalizedMeasure", true),
+    ("writeSatisfiedStatus", false),
+    ("writeNormalizedMeasure", false),
+];
+
+/// The same of a map that the fourth edition adds.
+const MORE: &[(&str, bool)] = &[
+    ("readRawScore", true),
+    ("readMinScore", true),
+    ("readMaxScore", true),
+    ("readCompletionStatus", true),
+    ("readProgressMeasure", true),
+    ("writeRawScore", false),
+    ("writeMinScore", false),
+    ("writeMaxScore", false),
+    ("writeCompletionStatus", false),
+    ("writeProgressMeasure", false),
+];
+
+/// Returns a map with all that it reads and writes; what is not among these is false.
+fn map(element: &Element, defaults: &[(&str, bool)], findings: &mut Findings) -> Value {
+    let mut value = attributes(element, findings);
     if let Some(members) = value.as_object_mut() {
-        members.shift_remove("targetObjectiveID");
+        members.retain(|name, _| !name.eq_ignore_ascii_case("targetObjectiveID"));
+        for (name, is) in defaults {
+            members.entry(*name).or_insert_with(|| (*is).into());
+        }
+        for (name, _) in FIRST.iter().chain(MORE) {
+            members.entry(*name).or_insert(Value::Bool(false));
+        }
     }
     value["target"] = element.attribute("targetObjectiveID").into();
     value
+}
+
+/// Adds a map to those of an objective: one of the same target does what either does.
+fn add_map(maps: &mut Vec<Value>, added: Value) {
+    let known = maps.iter_mut().find(|known| known["target"] == added["target"]);
+    let Some(known) = known else { return maps.push(added) };
+    for (name, is) in added.as_object().into_iter().flatten() {
+        if *is == true {
+            known[name.as_str()] = true.into();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::package::xml::parse;
+
+    fn read(text: &str) -> (Value, Findings) {
+        let mut findings = Findings::default();
+        let root =
+            parse(&format!("<manifest><item><sequencing>{text}</sequencing></item></manifest>"));
+        let item = root.unwrap();
+        let found = sequencing(item.child("item").unwrap(), &Collection::new(), &mut findings);
+        (found.unwrap(), findings)
+    }
+
+    #[test]
+    fn values_are_read_as_their_schemas_say() {
+        let (found, findings) = read(
+            "<controlMode flow=' 1 ' choice='0' choiceExit='false'/>\
+             <limitConditions attemptLimit=' 02' attemptAbsoluteDurationLimit=' PT1H '/>\
+             <deliveryControls tracked='1' completionSetByContent='TRUE'/>\
+             <rollupRules rollupObjectiveSatisfied='0' objectiveMeasureWeight='.5'/>\
+             <objectives><primaryObjective objectiveID='1' satisfiedByMeasure='1'>\
+             <minNormalizedMeasure>\n 0.60\n</minNormalizedMeasure></primaryObjective></objectives>",
+        );
+
+        assert_eq!(
+            found["controlMode"],
+            json!({ "flow": true, "choice": false, "choiceExit": false })
+        );
+        assert_eq!(
+            found["limits"],
+            json!({ "attemptLimit": 2.0, "attemptAbsoluteDurationLimit": "PT1H" })
+        );
+        assert_eq!(found["delivery"], json!({ "tracked": true, "completionSetByContent": true }));
+        assert_eq!(found["rollup"]["objectiveSatisfied"], false);
+        assert_eq!(found["rollup"]["objectiveMeasureWeight"], 0.5);
+        let primary = &found["objectives"][0];
+        assert_eq!((&primary["id"], &primary["satisfiedByMeasure"]), (&json!("1"), &json!(true)));
+        assert_eq!(primary["minNormalizedMeasure"], 0.6);
+        assert_eq!(findings.all, []);
+    }
+
+    #[test]
+    fn values_that_cannot_be_read_are_told_and_left_out() {
+        for text in [
+            "<controlMode flow='yes'/>",
+            "<limitConditions attemptLimit='2.5'/>",
+            "<limitConditions attemptAbsoluteDurationLimit='1 hour'/>",
+            "<rollupRules objectiveMeasureWeight='1e0'/>",
+            "<objectives><primaryObjective><minNormalizedMeasure>80%</minNormalizedMeasure>\
+             </primaryObjective></objectives>",
+        ] {
+            let (_, findings) = read(text);
+            let codes: Vec<&str> = findings.all.iter().map(|one| one.code.as_str()).collect();
+            assert_eq!(codes, ["bad-value"], "{text}");
+        }
+    }
+
+    #[test]
+    fn maps_read_what_the_standard_says_and_those_of_the_fourth_edition_are_joined() {
+        let (found, _) = read(
+            "<objectives><objective objectiveID='o'>\
+             <mapInfo targetObjectiveID='1' writeSatisfiedStatus='1'/></objective></objectives>\
+             <objectives><objective objectiveID='o'>\
+             <mapInfo targetObjectiveID='1' writeCompletionStatus='true' readRawScore='0'/>\
+             <mapInfo targetObjectiveID='2'/></objective></objectives>",
+        );
+
+        let maps = found["objectives"][0]["maps"].as_array().unwrap();
+        let of = |map: usize, name: &str| maps[map][name].as_bool().unwrap();
+        assert_eq!(maps.len(), 2);
+        assert_eq!(maps[0]["target"], "1");
+        for (name, first, second) in [
+            ("readSatisfiedStatus", true, false),
+            ("writeSatisfiedStatus", true, false),
+            ("readCompletionStatus", true, true),
+            ("writeCompletionStatus", true, false),
+            ("readRawScore", false, true),
+        ] {
+            assert_eq!((of(0, name), of(1, name)), (first, second), "{name}");
+        }
+    }
 }

@@ -66,51 +66,6 @@ impl Element {
     }
 }
 
-/// Returns the text of a file in one of the encodings that manifests come in, and whether it is in the one
-/// that it says, or in UTF-8 where it says none. Any other is read as Latin 1, which fails never.
-pub(crate) fn decoded(bytes: &[u8]) -> (Cow<'_, str>, bool) {
-    let wide = |bytes: &[u8], read: fn([u8; 2]) -> u16| {
-        let units = bytes.chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
-        (Cow::Owned(char::decode_utf16(units).map(|c| c.unwrap_or('\u{fffd}')).collect()), true)
-    };
-    match bytes {
-        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
-        [b'<', 0, ..] => wide(bytes, u16::from_le_bytes),
-        [0, b'<', ..] => wide(bytes, u16::from_be_bytes),
-        [0xef, 0xbb, 0xbf, rest @ ..] => narrow(rest),
-        _ => narrow(bytes),
-    }
-}
-
-fn narrow(bytes: &[u8]) -> (Cow<'_, str>, bool) {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        return (Cow::Borrowed(text), true);
-    }
-    let start = &bytes[..bytes.len().min(200)];
-    let declared = String::from_utf8_lossy(start).to_lowercase();
-    let is_latin = ["iso-8859-1", "windows-1252", "latin1", "us-ascii", "iso-8859-15"];
-    let is_as_said = is_latin.iter().any(|name| declared.contains(name));
-    (Cow::Owned(bytes.iter().map(|byte| latin(*byte)).collect()), is_as_said)
-}
-
-/// Returns the letter of a byte in Latin 1, as Windows and browsers extend it.
-///
-/// Source: WHATWG Encoding, index windows-1252.
-fn latin(byte: u8) -> char {
-    const EXTENDED: [char; 32] = [
-        '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}',
-        '\u{2021}', '\u{2c6}', '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}',
-        '\u{8f}', '\u{90}', '\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}', '\u{2022}', '\u{2013}',
-        '\u{2014}', '\u{2dc}', '\u{2122}', '\u{161}', '\u{203a}', '\u{153}', '\u{9d}', '\u{17e}',
-        '\u{178}',
-    ];
-    match byte {
-        0x80..=0x9f => EXTENDED[usize::from(byte - 0x80)],
-        other => char::from(other),
-    }
-}
-
 /// Reads a document and returns its root.
 ///
 /// # Errors
@@ -270,23 +225,5 @@ mod tests {
         let root = parse("<a b='x&eacute;'>&copy; 1</a>").unwrap();
 
         assert_eq!((root.attribute("b"), root.text.as_str()), (Some("x&eacute;"), "&copy; 1"));
-    }
-
-    #[test]
-    fn other_encodings_are_read() {
-        for (bom, read) in [
-            ([0xff, 0xfe], u16::to_le_bytes as fn(u16) -> [u8; 2]),
-            ([0xfe, 0xff], u16::to_be_bytes),
-        ] {
-            let wide: Vec<u8> =
-                bom.into_iter().chain("<ä/>".encode_utf16().flat_map(read)).collect();
-            assert_eq!(decoded(&wide), ("<ä/>".into(), true));
-            assert_eq!(decoded(&wide[2..]), ("<ä/>".into(), true));
-        }
-        let latin = b"<?xml version='1.0' encoding='ISO-8859-1'?><a>\xe4\x80</a>";
-        let (text, is_as_said) = decoded(latin);
-        assert!(text.contains("ä€") && is_as_said, "{text}");
-        assert_eq!(decoded(b"<a>\xe4</a>"), ("<a>ä</a>".into(), false));
-        assert_eq!(decoded(b"\xef\xbb\xbf<a/>"), ("<a/>".into(), true));
     }
 }

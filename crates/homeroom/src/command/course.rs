@@ -23,7 +23,7 @@ pub struct CourseArgs {
 
 #[derive(Debug, Subcommand)]
 enum CourseCommand {
-    /// Reads a package and explains what it finds; nothing is stored
+    /// Reads a package with all its files and explains what it finds; nothing is stored
     #[command(after_help = "Examples:
   homeroom course check golf.zip
   homeroom course check golf.zip --json")]
@@ -127,6 +127,7 @@ fn check(path: &std::path::Path, json: bool) -> Result<Exit, Failure> {
     let file = File::open(path).map_err(|error| Failure::because(&reading, error))?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     let package = read_package(file, &name.unwrap_or_default(), PackageLimits::default());
+    let package = package.verified();
     if json {
         super::print_json(&as_json(&package));
     } else {
