@@ -14,7 +14,7 @@ use crate::launch_record::Launch;
 use crate::row::{Columns, Row, asks_of, rows_of, write, writes_of};
 use crate::run_time::{
     ActivityState, Applied, Completion, Elements, LaunchState, Progress, Refusal, apply, finish,
-    whole,
+    global_objectives, whole,
 };
 use crate::settings::Settings;
 use crate::sql;
@@ -188,6 +188,11 @@ fn check(commit: Commit, version: &Version, start: &str) -> Checked {
         let is_new_attempt = part.attempt.as_deref() == Some("new");
         parts.push((id, Applied { cmi, is_exit: part.exit, is_new_attempt }));
     }
+    let mut objectives = commit.global_objectives;
+    if !objectives.is_empty() {
+        let declared = global_objectives(version.standard, &version.tree, &BTreeMap::new());
+        objectives.retain(|id, _| declared.contains_key(id));
+    }
     let calls = (!commit.calls.is_empty()).then(|| Value::Array(commit.calls).to_string());
     Checked {
         sequence: commit.sequence,
@@ -195,7 +200,7 @@ fn check(commit: Commit, version: &Version, start: &str) -> Checked {
         is_final: commit.r#final,
         suspended: commit.suspended,
         sequencing: commit.sequencing,
-        global_objectives: commit.global_objectives,
+        global_objectives: objectives,
         shared_data: commit.shared_data,
         calls: calls.filter(|calls| calls.len() <= CALLS_BYTES_MAX),
         warnings,

@@ -232,7 +232,12 @@ fn booted(
     }
     let progress = attempt.map(|attempt| attempt.registration.progress.clone()).unwrap_or_default();
     let known = progress.launches.get(&launch.id);
-    let is_there = |id: &&String| version.tree.find(id).is_some_and(|one| one.href.is_some());
+    let closed = attempt.map_or_else(Vec::new, |attempt| {
+        unavailable(version.standard, &version.tree, &attempt.states)
+    });
+    let is_there = |id: &&String| {
+        !closed.contains(id) && version.tree.find(id).is_some_and(|one| one.href.is_some())
+    };
     let suspended = progress.suspended.clone();
     let start = Some(&launch.options.start).filter(|id| !id.is_empty()).filter(is_there).cloned();
     let start = start.or_else(|| suspended.clone().filter(|id| is_there(&id)));
@@ -269,9 +274,7 @@ fn booted(
         },
         "start": start,
         "suspended": suspended,
-        "unavailable": attempt.map_or_else(Vec::new, |attempt| {
-            unavailable(version.standard, &version.tree, &attempt.states)
-        }),
+        "unavailable": closed,
         "tree": version.tree,
         "states": states,
         "sequencing": progress.sequencing,

@@ -8,7 +8,9 @@ use serde_json::{Map, Value, json};
 use crate::learner::Learner;
 use crate::package::{Activity, Standard};
 use crate::registration::Registration;
-use crate::run_time::{ActivityState, Completion, Outcome, Success, iso, outcomes, scorm12};
+use crate::run_time::{
+    ActivityState, Completion, Outcome, global_objectives, iso, outcomes, scorm12,
+};
 use crate::version::Version;
 
 /// How much a report tells.
@@ -74,8 +76,9 @@ pub(crate) fn report(
     put("learner", learner_of(registration, learner));
     put("tags", json!(registration.tags));
     if detail.interactions {
-        let objectives = registration.progress.global_objectives.iter();
-        put("globalObjectives", objectives.map(|(id, value)| global(id, value)).collect());
+        let objectives = global_objectives(version.standard, &version.tree, states);
+        let shown = objectives.iter().map(|(id, found)| global(id, *found));
+        put("globalObjectives", shown.collect());
     }
     let shared = registration.progress.shared_data.iter();
     put("sharedData", shared.map(|(id, value)| json!({ "id": id, "value": value })).collect());
@@ -108,15 +111,14 @@ fn learner_of(registration: &Registration, learner: Option<&Learner>) -> Value {
     }
 }
 
-fn global(id: &str, value: &Value) -> Value {
-    let success = match value["satisfied"].as_bool() {
-        Some(true) => Success::Passed,
-        Some(false) => Success::Failed,
-        None => Success::Unknown,
-    };
-    let mut shown = json!({ "id": id, "primary": false, "objectiveSuccess": success.name() });
-    if let Some(measure) = value["measure"].as_f64() {
-        shown["score"] = json!({ "scaled": percent(measure) });
+fn global(id: &str, found: Outcome) -> Value {
+    let mut shown = json!({
+        "id": id, "primary": false,
+        "objectiveCompletion": found.completion.name(),
+        "objectiveSuccess": found.success.name(),
+    });
+    if let score @ Value::Object(_) = score(found) {
+        shown["score"] = score;
     }
     shown
 }

@@ -12,5 +12,5 @@ pub(crate) use apply::{Applied, apply, finish, time_out};
 pub(crate) use begin::{Begin, begin, learner_name};
 pub(crate) use duration::{iso, scorm12};
 pub(crate) use elements::{Elements, Refusal};
-pub(crate) use outcome::{Completion, Outcome, Success, outcomes, unavailable, whole};
+pub(crate) use outcome::{Completion, Outcome, global_objectives, outcomes, unavailable, whole};
 pub(crate) use state::{ActivityState, LaunchState, Progress};

@@ -10,10 +10,11 @@ mod check;
 mod course;
 mod definition;
 mod end;
+mod global;
 mod rollup;
 mod rules;
 
 pub(crate) use check::up_5_check_activity;
-pub(crate) use course::{Course, Tracking};
+pub(crate) use course::{Course, Status, Tracking};
 pub(crate) use end::up_3_terminate_descendent_attempts;
-pub(crate) use rollup::rb_1_5_overall_rollup;
+pub(crate) use global::{Globals, declared, settle};

@@ -33,7 +33,7 @@ pub(crate) fn apply(state: &mut ActivityState, commit: Applied, launch: &str, no
         state.attempts = state.attempts.saturating_add(1);
     }
     if commit.is_new_attempt {
-        state.cmi.clear();
+        state.begin_anew();
         state.earlier = 0;
         state.session = 0;
         state.is_told = false;

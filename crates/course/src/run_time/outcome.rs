@@ -6,7 +6,7 @@ use super::begin::passing_measure;
 use super::state::ActivityState;
 use crate::package::{Activity, ActivityType, Standard};
 use crate::sequencing::{
-    Course, Tracking, rb_1_5_overall_rollup, up_3_terminate_descendent_attempts,
+    Course, Globals, Status, Tracking, declared, settle, up_3_terminate_descendent_attempts,
     up_5_check_activity,
 };
 
@@ -199,9 +199,24 @@ pub(crate) fn unavailable(
     if !standard.is_2004() {
         return vec![];
     }
-    let course = recorded(standard, tree, states);
+    let (course, _) = recorded(standard, tree, states);
     let all = (0..course.nodes.len()).filter(|at| up_5_check_activity(&course, *at));
     all.map(|at| course.nodes[at].id.clone()).collect()
+}
+
+/// Returns what has come of the global objectives of a course of SCORM 2004: all that its manifest
+/// names, as its activities have written them.
+pub(crate) fn global_objectives(
+    standard: Standard,
+    tree: &Activity,
+    states: &BTreeMap<String, ActivityState>,
+) -> BTreeMap<String, Outcome> {
+    if !standard.is_2004() {
+        return BTreeMap::new();
+    }
+    let (course, globals) = recorded(standard, tree, states);
+    let of = |id: &str| shown(globals.get(id).copied().unwrap_or_default(), 0);
+    declared(&course).map(|id| (id.to_owned(), of(id))).collect()
 }
 
 /// Records what content has said, ends the attempts that have ended, and rolls up.
@@ -209,26 +224,30 @@ fn recorded(
     standard: Standard,
     tree: &Activity,
     states: &BTreeMap<String, ActivityState>,
-) -> Course {
+) -> (Course, Globals) {
     let mut course = Course::of(tree);
-    let mut leaves = vec![];
+    let mut at = 0;
+    // Both visit the activities in the same order.
     tree.each(&mut |activity| {
         let state = states.get(&activity.id).filter(|state| state.attempts > 0);
-        let (Some(at), Some(state)) = (course.find(&activity.id), state) else { return };
-        if activity.children.is_empty() {
+        if let Some(state) = state.filter(|_| activity.children.is_empty()) {
             let found = outcome(standard, activity, Some(state));
-            course.nodes[at].tracking = tracked(found, state);
+            let mut tracking = tracked(found, state);
+            if let Some(primary) = &course.nodes[at].definition.primary
+                && let Some(said) = tracking.objectives.get(primary)
+            {
+                let (satisfied, measure) = (said.satisfied, said.measure);
+                tracking.own = tracking.own.or(Status { satisfied, measure, ..Status::default() });
+            }
+            course.nodes[at].tracking = tracking;
             if state.is_finished {
                 up_3_terminate_descendent_attempts(&mut course, at, 0);
             }
-            leaves.push(at);
         }
+        at += 1;
     });
-    // The last one goes up when all others have.
-    for leaf in leaves {
-        rb_1_5_overall_rollup(&mut course, leaf);
-    }
-    course
+    let globals = settle(&mut course);
+    (course, globals)
 }
 
 fn of_course_2004(
@@ -237,56 +256,89 @@ fn of_course_2004(
     states: &BTreeMap<String, ActivityState>,
     all: &mut BTreeMap<String, Outcome>,
 ) {
-    for node in recorded(standard, tree, states).nodes {
-        let tracking = &node.tracking;
-        let completion = match tracking.completed {
-            Some(true) => Completion::Completed,
-            Some(false) => Completion::Incomplete,
-            None if tracking.attempts > 0 => Completion::Incomplete,
-            None => Completion::Unknown,
-        };
-        let success = match tracking.satisfied {
-            Some(true) => Success::Passed,
-            Some(false) => Success::Failed,
-            None => Success::Unknown,
-        };
-        let done = (completion == Completion::Completed).then_some(1.0);
-        let (score, amount) = (tracking.measure, done.or(tracking.progress));
-        all.insert(node.id, Outcome { completion, success, score, amount });
+    for node in recorded(standard, tree, states).0.nodes {
+        all.insert(node.id, shown(node.tracking.own, node.tracking.attempts));
     }
 }
 
+fn shown(status: Status, attempts: u32) -> Outcome {
+    let completion = match status.completed {
+        Some(true) => Completion::Completed,
+        Some(false) => Completion::Incomplete,
+        None if attempts > 0 => Completion::Incomplete,
+        None => Completion::Unknown,
+    };
+    let success = match status.satisfied {
+        Some(true) => Success::Passed,
+        Some(false) => Success::Failed,
+        None => Success::Unknown,
+    };
+    let done = (completion == Completion::Completed).then_some(1.0);
+    Outcome { completion, success, score: status.measure, amount: done.or(status.progress) }
+}
+
 fn tracked(found: Outcome, state: &ActivityState) -> Tracking {
-    let objectives = (0..)
-        .map_while(|number| {
-            let of = |name: &str| format!("cmi.objectives.{number}.{name}");
-            let id = state.get(&of("id"))?.to_owned();
-            let satisfied = match state.get(&of("success_status")) {
-                Some("passed") => Some(true),
-                Some("failed") => Some(false),
-                _ => None,
-            };
-            Some((id, (satisfied, state.number(&of("score.scaled")))))
-        })
-        .collect();
     Tracking {
         attempts: state.attempts,
         is_active: !state.is_finished,
         is_suspended: !state.is_finished || state.exit == "suspend",
-        completed: match found.completion {
-            Completion::Completed => Some(true),
-            Completion::Incomplete => Some(false),
-            Completion::Unknown => None,
+        begun: state.begun,
+        own: Status {
+            completed: match found.completion {
+                Completion::Completed => Some(true),
+                Completion::Incomplete => Some(false),
+                Completion::Unknown => None,
+            },
+            progress: found.amount,
+            satisfied: match found.success {
+                Success::Passed => Some(true),
+                Success::Failed => Some(false),
+                Success::Unknown => None,
+            },
+            measure: found.score,
         },
-        progress: found.amount,
-        satisfied: match found.success {
-            Success::Passed => Some(true),
-            Success::Failed => Some(false),
-            Success::Unknown => None,
-        },
-        measure: found.score,
-        objectives,
+        objectives: said(&state.cmi).collect(),
+        earlier: earlier(state),
     }
+}
+
+/// Returns what content has said about its objectives, by their ids.
+fn said(cmi: &BTreeMap<String, String>) -> impl Iterator<Item = (String, Status)> {
+    (0..).map_while(move |number| {
+        let of = |name: &str| format!("cmi.objectives.{number}.{name}");
+        let id = cmi.get(&of("id"))?.clone();
+        Some((id, status_of(cmi, &format!("cmi.objectives.{number}."))))
+    })
+}
+
+fn status_of(cmi: &BTreeMap<String, String>, prefix: &str) -> Status {
+    let text = |name: &str| cmi.get(&format!("{prefix}{name}")).map(String::as_str);
+    let number = |name: &str| text(name)?.trim().parse().ok().filter(|n: &f64| n.is_finite());
+    Status {
+        satisfied: match text("success_status") {
+            Some("passed") => Some(true),
+            Some("failed") => Some(false),
+            _ => None,
+        },
+        measure: number("score.scaled"),
+        completed: match text("completion_status") {
+            Some("completed") => Some(true),
+            Some("incomplete" | "not attempted") => Some(false),
+            _ => None,
+        },
+        progress: number("progress_measure"),
+    }
+}
+
+/// Returns what earlier attempts of an activity have come to.
+fn earlier(state: &ActivityState) -> BTreeMap<String, Status> {
+    let mut all: BTreeMap<String, Status> = BTreeMap::new();
+    if state.former.is_empty() {
+        return all;
+    }
+    all.insert(String::new(), status_of(&state.former, "cmi."));
+    all.extend(said(&state.former));
+    all
 }
 
 /// Returns what has come of an activity with all below it, by the rules of SCORM 1.2 courses and media,

@@ -13,6 +13,10 @@ pub(crate) struct ActivityState {
     pub(crate) attempts: u32,
     /// The values of its elements, by full names.
     pub(crate) cmi: BTreeMap<String, String>,
+    /// The statuses and scores that earlier attempts have left, by the same names; those of objectives are
+    /// numbered anew.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) former: BTreeMap<String, String>,
     /// The time of all sessions before the last, in hundredths of a second.
     pub(crate) earlier: u64,
     /// The launch of the last session.
@@ -46,10 +50,47 @@ impl ActivityState {
         self.get(name)?.trim().parse().ok().filter(|number: &f64| number.is_finite())
     }
 
+    /// Begins a new attempt: what the last one has said is gone, but for statuses and scores, which
+    /// global objectives keep.
+    ///
+    /// Source: SCORM 2004 Sequencing and Navigation §4.2.1 (objectives are of an attempt, global ones are
+    /// not).
+    pub(crate) fn begin_anew(&mut self) {
+        let last = std::mem::take(&mut self.cmi);
+        for name in OUTCOMES {
+            let name = format!("cmi.{name}");
+            if let Some(value) = last.get(&name) {
+                self.former.insert(name, value.clone());
+            }
+        }
+        for number in 0..FORMER_OBJECTIVES_MAX {
+            let Some(id) = last.get(&format!("cmi.objectives.{number}.id")) else { break };
+            let is_it =
+                |at: &usize| self.former.get(&former_id(*at)).is_none_or(|known| known == id);
+            let Some(at) = (0..FORMER_OBJECTIVES_MAX).find(is_it) else { break };
+            self.former.insert(former_id(at), id.clone());
+            for name in OUTCOMES {
+                if let Some(value) = last.get(&format!("cmi.objectives.{number}.{name}")) {
+                    self.former.insert(format!("cmi.objectives.{at}.{name}"), value.clone());
+                }
+            }
+        }
+    }
+
     /// Returns the time of all its sessions, in hundredths of a second.
     pub(crate) fn time(&self) -> u64 {
         self.earlier.saturating_add(self.session)
     }
+}
+
+/// What is kept of an attempt when the next one begins.
+const OUTCOMES: [&str; 4] =
+    ["success_status", "score.scaled", "completion_status", "progress_measure"];
+/// Most objectives of earlier attempts of which the outcomes are kept.
+const FORMER_OBJECTIVES_MAX: usize = 100;
+
+fn former_id(number: usize) -> String {
+    format!("cmi.objectives.{number}.id")
 }
 
 /// What the launches and activities of an instance share.
@@ -106,5 +147,42 @@ impl Progress {
             let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { return };
             self.launches.remove(&oldest);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_attempt_keeps_the_outcomes_of_the_earlier_ones() {
+        let mut state = ActivityState::default();
+        let mut set = |values: &[(&str, &str)]| {
+            let values =
+                values.iter().map(|(name, value)| (format!("cmi.{name}"), (*value).into()));
+            state.cmi.extend(values);
+            state.begin_anew();
+        };
+
+        set(&[("success_status", "passed"), ("location", "7"), ("objectives.0.id", "a")]);
+        set(&[
+            ("objectives.0.id", "b"),
+            ("objectives.0.score.scaled", "0.5"),
+            ("objectives.1.id", "a"),
+            ("objectives.1.success_status", "failed"),
+        ]);
+
+        assert!(state.cmi.is_empty());
+        let former: Vec<_> = state.former.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        assert_eq!(
+            former,
+            [
+                ("cmi.objectives.0.id", "a"),
+                ("cmi.objectives.0.success_status", "failed"),
+                ("cmi.objectives.1.id", "b"),
+                ("cmi.objectives.1.score.scaled", "0.5"),
+                ("cmi.success_status", "passed"),
+            ]
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! UP.1, UP.2 and UP.5: whether an activity may be entered.
 
-use super::course::{Course, Node};
+use super::course::{Course, Node, Status};
 use super::definition::{Condition, Rule};
 
 /// UP.1, Limit Conditions Check Process: whether a limit is reached. Limits of time are not evaluated, as
@@ -41,9 +41,9 @@ fn evaluate(node: &Node, condition: &Condition) -> Option<bool> {
     let tracking = &node.tracking;
     let named =
         condition.objective.as_ref().filter(|id| Some(*id) != node.definition.primary.as_ref());
-    let (satisfied, measure) = match named {
+    let Status { satisfied, measure, .. } = match named {
         Some(id) => tracking.objectives.get(id).copied().unwrap_or_default(),
-        None => (tracking.satisfied, tracking.measure),
+        None => tracking.own,
     };
     let found = match condition.name.as_str() {
         "satisfied" => satisfied,
@@ -51,8 +51,8 @@ fn evaluate(node: &Node, condition: &Condition) -> Option<bool> {
         "objectiveMeasureKnown" => Some(measure.is_some()),
         "objectiveMeasureGreaterThan" => measure.map(|measure| measure > condition.threshold),
         "objectiveMeasureLessThan" => measure.map(|measure| measure < condition.threshold),
-        "completed" => tracking.completed,
-        "activityProgressKnown" => Some(tracking.completed.is_some()),
+        "completed" => tracking.own.completed,
+        "activityProgressKnown" => Some(tracking.own.completed.is_some()),
         "attempted" => Some(tracking.attempts > 0),
         "attemptLimitExceeded" => {
             let limit = node.definition.attempt_limit;
@@ -117,7 +117,7 @@ mod tests {
         {
             let mut course = course(rules.clone());
             let tracking = &mut course.nodes[1].tracking;
-            (tracking.attempts, tracking.completed) = (attempts, completed);
+            (tracking.attempts, tracking.own.completed) = (attempts, completed);
 
             let found = up_2_sequencing_rules_check(&course.nodes[1], "pre", &all);
 
@@ -138,7 +138,7 @@ mod tests {
                 "conditions": [{ "condition": "satisfied", "operator": operator }],
                 "conditionCombination": "all", "action": "disabled",
             }]}}));
-            course.nodes[1].tracking.satisfied = satisfied;
+            course.nodes[1].tracking.own.satisfied = satisfied;
 
             assert_eq!(up_5_check_activity(&course, 1), holds, "{operator} {satisfied:?}");
         }

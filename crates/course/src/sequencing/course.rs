@@ -5,6 +5,37 @@ use std::collections::BTreeMap;
 use super::definition::Definition;
 use crate::package::Activity;
 
+/// What is known of an objective. [`None`] means that it is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Status {
+    /// Whether it is satisfied.
+    pub(crate) satisfied: Option<bool>,
+    /// Its measure, from -1 to 1.
+    pub(crate) measure: Option<f64>,
+    /// Whether it is completed.
+    pub(crate) completed: Option<bool>,
+    /// How much of it is done, from 0 to 1.
+    pub(crate) progress: Option<f64>,
+}
+
+impl Status {
+    /// Returns this, and of what is not known of it what another knows.
+    #[must_use]
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            satisfied: self.satisfied.or(other.satisfied),
+            measure: self.measure.or(other.measure),
+            completed: self.completed.or(other.completed),
+            progress: self.progress.or(other.progress),
+        }
+    }
+
+    /// Returns whether anything is known.
+    pub(crate) fn is_known(self) -> bool {
+        self != Self::default()
+    }
+}
+
 /// What an activity has recorded. [`None`] means that it is not known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Tracking {
@@ -14,16 +45,14 @@ pub(crate) struct Tracking {
     pub(crate) is_active: bool,
     /// Whether it was suspended.
     pub(crate) is_suspended: bool,
-    /// Whether it is completed (attempt progress status, attempt completion status).
-    pub(crate) completed: Option<bool>,
-    /// How much of it is done, from 0 to 1.
-    pub(crate) progress: Option<f64>,
-    /// Whether its primary objective is satisfied.
-    pub(crate) satisfied: Option<bool>,
-    /// The measure of its primary objective, from -1 to 1.
-    pub(crate) measure: Option<f64>,
-    /// Whether its other objectives are satisfied, and their measures.
-    pub(crate) objectives: BTreeMap<String, (Option<bool>, Option<f64>)>,
+    /// When its last session began; the greatest number is the latest.
+    pub(crate) begun: i64,
+    /// The activity itself (attempt progress and completion) and its primary objective.
+    pub(crate) own: Status,
+    /// Its other objectives.
+    pub(crate) objectives: BTreeMap<String, Status>,
+    /// What earlier attempts have come to; the activity's own is at the empty name.
+    pub(crate) earlier: BTreeMap<String, Status>,
 }
 
 /// An activity of a course.
@@ -64,6 +93,7 @@ impl Course {
     }
 
     /// Returns the place of an activity.
+    #[cfg(test)]
     pub(crate) fn find(&self, id: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node.id == id)
     }

@@ -40,6 +40,35 @@ pub(crate) struct Rule {
     pub(crate) action: String,
 }
 
+/// What a map copies between an objective and a global one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "the standard has as many")]
+pub(crate) struct Copied {
+    pub(crate) satisfied: bool,
+    pub(crate) measure: bool,
+    pub(crate) completed: bool,
+    pub(crate) progress: bool,
+}
+
+/// A map between an objective and a global one.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Mapped {
+    /// The id of the global objective.
+    pub(crate) target: String,
+    pub(crate) reads: Copied,
+    pub(crate) writes: Copied,
+}
+
+/// An objective of an activity that has maps.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Objective {
+    pub(crate) id: String,
+    pub(crate) is_primary: bool,
+    /// The measure at which it is satisfied, where that decides.
+    pub(crate) passing: Option<f64>,
+    pub(crate) maps: Vec<Mapped>,
+}
+
 /// The sequencing of an activity.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "the standard has as many")]
@@ -56,6 +85,8 @@ pub(crate) struct Definition {
     /// The id of the primary objective, and the measure at which it is satisfied.
     pub(crate) primary: Option<String>,
     pub(crate) passing: Option<f64>,
+    /// The objectives that have maps.
+    pub(crate) mapped: Vec<Objective>,
     pub(crate) satisfaction_if_active: bool,
     /// When it counts: for satisfied, not satisfied, completed, incomplete.
     pub(crate) required: [String; 4],
@@ -77,7 +108,6 @@ impl Definition {
         let required = |name: &str| considerations[name].as_str().unwrap_or("always").to_owned();
         let objectives = all["objectives"].as_array();
         let primary = objectives.and_then(|all| all.iter().find(|one| one["primary"] == true));
-        let by_measure = primary.filter(|one| one["satisfiedByMeasure"] == true);
         let threshold = activity.completion_threshold.as_ref();
         Self {
             is_tracked: is("delivery", "tracked", true),
@@ -92,7 +122,8 @@ impl Definition {
                 (kind, rules.map(rule).collect())
             }),
             primary: primary.and_then(|one| one["id"].as_str()).map(str::to_owned),
-            passing: by_measure.map(|one| one["minNormalizedMeasure"].as_f64().unwrap_or(1.0)),
+            passing: primary.and_then(passing),
+            mapped: objectives.into_iter().flatten().filter_map(mapped).collect(),
             satisfaction_if_active: considerations["measureSatisfactionIfActive"]
                 .as_bool()
                 .unwrap_or(true),
@@ -115,6 +146,39 @@ impl Definition {
     pub(crate) fn rules_of(&self, kind: &str) -> &[Rule] {
         self.rules.iter().find(|(known, _)| *known == kind).map_or(&[], |(_, rules)| rules)
     }
+}
+
+fn passing(objective: &Value) -> Option<f64> {
+    let by_measure = objective["satisfiedByMeasure"] == true;
+    by_measure.then(|| objective["minNormalizedMeasure"].as_f64().unwrap_or(1.0))
+}
+
+fn mapped(objective: &Value) -> Option<Objective> {
+    let maps = objective["maps"].as_array().into_iter().flatten().filter_map(|map| {
+        let is = |name: &str, default: bool| map[name].as_bool().unwrap_or(default);
+        Some(Mapped {
+            target: map["target"].as_str().filter(|id| !id.is_empty())?.to_owned(),
+            reads: Copied {
+                satisfied: is("readSatisfiedStatus", true),
+                measure: is("readNormalizedMeasure", true),
+                completed: is("readCompletionStatus", false),
+                progress: is("readProgressMeasure", false),
+            },
+            writes: Copied {
+                satisfied: is("writeSatisfiedStatus", false),
+                measure: is("writeNormalizedMeasure", false),
+                completed: is("writeCompletionStatus", false),
+                progress: is("writeProgressMeasure", false),
+            },
+        })
+    });
+    let maps: Vec<Mapped> = maps.collect();
+    (!maps.is_empty()).then(|| Objective {
+        id: objective["id"].as_str().unwrap_or_default().to_owned(),
+        is_primary: objective["primary"] == true,
+        passing: passing(objective),
+        maps,
+    })
 }
 
 fn conditions(value: &Value) -> Vec<Condition> {

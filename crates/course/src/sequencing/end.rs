@@ -15,11 +15,11 @@ pub(crate) fn up_4_end_attempt(course: &mut Course, at: usize) {
     }
     let node = &mut course.nodes[at];
     if node.definition.is_tracked && !node.tracking.is_suspended {
-        if !node.definition.completion_by_content && node.tracking.completed.is_none() {
-            node.tracking.completed = Some(true);
+        if !node.definition.completion_by_content && node.tracking.own.completed.is_none() {
+            node.tracking.own.completed = Some(true);
         }
-        if !node.definition.objective_by_content && node.tracking.satisfied.is_none() {
-            node.tracking.satisfied = Some(true);
+        if !node.definition.objective_by_content && node.tracking.own.satisfied.is_none() {
+            node.tracking.own.satisfied = Some(true);
         }
     }
     node.tracking.is_active = false;
@@ -73,7 +73,7 @@ mod tests {
 
             up_4_end_attempt(&mut course, 0);
 
-            let found = &course.nodes[0].tracking;
+            let found = course.nodes[0].tracking.own;
             assert_eq!((found.completed, found.satisfied), (completed, satisfied), "{delivery}");
         }
     }

@@ -1,6 +1,6 @@
 //! RB.1.1, RB.1.2, RB.1.3 and RB.1.5: from the children of a cluster to the cluster, and up.
 
-use super::course::Course;
+use super::course::{Course, Node};
 use super::rules::{Action, rb_1_4_2_check_child_for_rollup, rb_1_4_rollup_rule_check};
 
 /// RB.1.1, Measure Rollup Process: the measure of a cluster is the weighted mean of its children's; those
@@ -10,12 +10,12 @@ pub(crate) fn rb_1_1_measure_rollup(course: &mut Course, at: usize) {
     for child in course.tracked_children(at) {
         let weight = child.definition.weight;
         weights += weight;
-        if let Some(measure) = child.tracking.measure {
+        if let Some(measure) = child.tracking.own.measure {
             total += measure * weight;
             is_known = true;
         }
     }
-    course.nodes[at].tracking.measure = (is_known && weights > 0.0).then(|| total / weights);
+    course.nodes[at].tracking.own.measure = (is_known && weights > 0.0).then(|| total / weights);
 }
 
 /// RB.1.1 b, Completion Measure Rollup Process of the fourth edition: the progress of a cluster is the
@@ -25,7 +25,7 @@ pub(crate) fn rb_1_1_b_completion_measure_rollup(course: &mut Course, at: usize)
     for child in course.tracked_children(at) {
         let weight = child.definition.progress_weight;
         weights += weight;
-        let known = child.tracking.progress.or(match child.tracking.completed {
+        let known = child.tracking.own.progress.or(match child.tracking.own.completed {
             Some(true) => Some(1.0),
             _ => None,
         });
@@ -34,7 +34,7 @@ pub(crate) fn rb_1_1_b_completion_measure_rollup(course: &mut Course, at: usize)
             is_known = true;
         }
     }
-    course.nodes[at].tracking.progress = (is_known && weights > 0.0).then(|| total / weights);
+    course.nodes[at].tracking.own.progress = (is_known && weights > 0.0).then(|| total / weights);
 }
 
 /// RB.1.2, Objective Rollup Process: by measure where the primary objective says so, else by rules.
@@ -51,7 +51,7 @@ pub(crate) fn rb_1_2_objective_rollup(course: &mut Course, at: usize) {
 pub(crate) fn rb_1_2_a_objective_rollup_using_measure(course: &mut Course, at: usize) {
     let node = &mut course.nodes[at];
     let is_settled = !node.tracking.is_active || node.definition.satisfaction_if_active;
-    node.tracking.satisfied = match (node.tracking.measure, node.definition.passing) {
+    node.tracking.own.satisfied = match (node.tracking.own.measure, node.definition.passing) {
         (Some(measure), Some(least)) if is_settled => Some(measure >= least),
         _ => None,
     };
@@ -74,10 +74,10 @@ pub(crate) fn rb_1_2_b_objective_rollup_using_rules(course: &mut Course, at: usi
         let (mut all_satisfied, mut all_done, mut is_one_failed) = (true, true, false);
         for child in of(Action::Satisfied) {
             is_any = true;
-            all_satisfied &= child.tracking.satisfied == Some(true);
+            all_satisfied &= child.tracking.own.satisfied == Some(true);
         }
         for child in of(Action::NotSatisfied) {
-            let is_failed = child.tracking.satisfied == Some(false);
+            let is_failed = child.tracking.own.satisfied == Some(false);
             all_done &= child.tracking.attempts > 0 || is_failed;
             is_one_failed |= is_failed;
         }
@@ -89,7 +89,7 @@ pub(crate) fn rb_1_2_b_objective_rollup_using_rules(course: &mut Course, at: usi
             None
         }
     };
-    course.nodes[at].tracking.satisfied = satisfied;
+    course.nodes[at].tracking.own.satisfied = satisfied;
 }
 
 fn has_rules(course: &Course, at: usize, names: [&str; 2]) -> bool {
@@ -110,7 +110,7 @@ pub(crate) fn rb_1_3_activity_progress_rollup(course: &mut Course, at: usize) {
     if let Some(least) = course.nodes[at].definition.completed_at {
         // RB.1.3 a.
         let tracking = &mut course.nodes[at].tracking;
-        tracking.completed = tracking.progress.map(|progress| progress >= least);
+        tracking.own.completed = tracking.own.progress.map(|progress| progress >= least);
         return;
     }
     // RB.1.3 b.
@@ -121,7 +121,7 @@ pub(crate) fn rb_1_3_activity_progress_rollup(course: &mut Course, at: usize) {
         let children = course.tracked_children(at);
         let counted: Vec<_> = children
             .filter(|child| rb_1_4_2_check_child_for_rollup(child, Action::Completed))
-            .map(|child| (child.tracking.completed, child.tracking.attempts > 0))
+            .map(|child| (child.tracking.own.completed, child.tracking.attempts > 0))
             .collect();
         if counted.is_empty() {
             None
@@ -133,24 +133,34 @@ pub(crate) fn rb_1_3_activity_progress_rollup(course: &mut Course, at: usize) {
             None
         }
     };
-    course.nodes[at].tracking.completed = completed;
+    course.nodes[at].tracking.own.completed = completed;
 }
 
-/// RB.1.5, Overall Rollup Process: from an activity up to the root.
-pub(crate) fn rb_1_5_overall_rollup(course: &mut Course, from: usize) {
-    let mut next = Some(from);
-    while let Some(at) = next {
-        if !course.nodes[at].children.is_empty() {
-            let attempted = course.nodes[at].children.iter();
-            let attempted = attempted.map(|child| course.nodes[*child].tracking.attempts);
-            let attempts = attempted.max().unwrap_or(0).min(1);
-            course.nodes[at].tracking.attempts = course.nodes[at].tracking.attempts.max(attempts);
-            rb_1_1_measure_rollup(course, at);
-            rb_1_1_b_completion_measure_rollup(course, at);
-            rb_1_2_objective_rollup(course, at);
-            rb_1_3_activity_progress_rollup(course, at);
+/// RB.1.5, Overall Rollup Process: from activities up to the root, each one above them once, the lower
+/// ones first. `after` is called with each when it is rolled up, before that counts for those above.
+pub(crate) fn rb_1_5_overall_rollup(
+    course: &mut Course,
+    from: &[usize],
+    after: &mut dyn FnMut(usize, &mut Node),
+) {
+    let mut is_above = vec![false; course.nodes.len()];
+    for at in from {
+        let mut next = course.nodes[*at].parent;
+        while let Some(at) = next.filter(|at| !is_above[*at]) {
+            is_above[at] = true;
+            next = course.nodes[at].parent;
         }
-        next = course.nodes[at].parent;
+    }
+    for at in (0..is_above.len()).rev().filter(|at| is_above[*at]) {
+        let attempted = course.nodes[at].children.iter();
+        let attempted = attempted.map(|child| course.nodes[*child].tracking.attempts);
+        let attempts = attempted.max().unwrap_or(0).min(1);
+        course.nodes[at].tracking.attempts = course.nodes[at].tracking.attempts.max(attempts);
+        rb_1_1_measure_rollup(course, at);
+        rb_1_1_b_completion_measure_rollup(course, at);
+        rb_1_2_objective_rollup(course, at);
+        rb_1_3_activity_progress_rollup(course, at);
+        after(at, &mut course.nodes[at]);
     }
 }
 
@@ -189,12 +199,12 @@ mod tests {
         ] {
             let mut course = cluster(json!({}), &weights.map(weight));
             for (at, measure) in measures.into_iter().enumerate() {
-                course.nodes[at + 1].tracking.measure = measure;
+                course.nodes[at + 1].tracking.own.measure = measure;
             }
 
             rb_1_1_measure_rollup(&mut course, 0);
 
-            assert_eq!(course.nodes[0].tracking.measure, measure, "{weights:?} {measures:?}");
+            assert_eq!(course.nodes[0].tracking.own.measure, measure, "{weights:?} {measures:?}");
         }
     }
 
@@ -207,11 +217,11 @@ mod tests {
             [(Some(0.6), Some(true)), (Some(0.59), Some(false)), (None, None)]
         {
             let mut course = cluster(primary.clone(), &[json!({})]);
-            course.nodes[0].tracking.measure = measure;
+            course.nodes[0].tracking.own.measure = measure;
 
             rb_1_2_objective_rollup(&mut course, 0);
 
-            assert_eq!(course.nodes[0].tracking.satisfied, satisfied, "{measure:?}");
+            assert_eq!(course.nodes[0].tracking.own.satisfied, satisfied, "{measure:?}");
         }
     }
 
@@ -227,12 +237,12 @@ mod tests {
             let mut course = plain(2);
             for (at, (attempts, satisfied)) in children.into_iter().enumerate() {
                 let tracking = &mut course.nodes[at + 1].tracking;
-                (tracking.attempts, tracking.satisfied) = (attempts, satisfied);
+                (tracking.attempts, tracking.own.satisfied) = (attempts, satisfied);
             }
 
             rb_1_2_objective_rollup(&mut course, 0);
 
-            assert_eq!(course.nodes[0].tracking.satisfied, satisfied, "{children:?}");
+            assert_eq!(course.nodes[0].tracking.own.satisfied, satisfied, "{children:?}");
         }
     }
 
@@ -246,12 +256,12 @@ mod tests {
         ] {
             let mut course = plain(2);
             for (at, completed) in children.into_iter().enumerate() {
-                course.nodes[at + 1].tracking.completed = completed;
+                course.nodes[at + 1].tracking.own.completed = completed;
             }
 
             rb_1_3_activity_progress_rollup(&mut course, 0);
 
-            assert_eq!(course.nodes[0].tracking.completed, completed, "{children:?}");
+            assert_eq!(course.nodes[0].tracking.own.completed, completed, "{children:?}");
         }
     }
 
@@ -278,7 +288,7 @@ mod tests {
         ] {
             let mut course = cluster(own.clone(), &[json!({}), json!({}), json!({})]);
             for (at, completed) in [Some(true), Some(true), Some(false)].into_iter().enumerate() {
-                course.nodes[at + 1].tracking.completed = completed;
+                course.nodes[at + 1].tracking.own.completed = completed;
             }
 
             assert_eq!(rb_1_4_rollup_rule_check(&course, 0, Action::Completed), is_so, "{own}");
@@ -287,19 +297,23 @@ mod tests {
 
     #[test]
     fn rb_1_4_2_leaves_out_children_that_do_not_count() {
-        let (not, attempted) = (
+        let (not, attempted, skipped) = (
             json!({ "rollup": { "objectiveSatisfied": false } }),
             json!({ "rollupConsiderations": { "requiredForSatisfied": "ifAttempted" } }),
+            json!({
+                "rollupConsiderations": { "requiredForSatisfied": "ifNotSkipped" },
+                "rules": { "pre": [{ "action": "skip", "conditions": [{ "condition": "always" }] }] },
+            }),
         );
-        let mut course = cluster(json!({}), &[not, attempted, json!({})]);
-        course.nodes[3].tracking.satisfied = Some(true);
+        let mut course = cluster(json!({}), &[not, attempted, json!({}), skipped]);
+        course.nodes[3].tracking.own.satisfied = Some(true);
 
-        let counts = [1, 2, 3]
+        let counts = [1, 2, 3, 4]
             .map(|at| rb_1_4_2_check_child_for_rollup(&course.nodes[at], Action::Satisfied));
         rb_1_2_objective_rollup(&mut course, 0);
 
-        assert_eq!(counts, [false, false, true]);
-        assert_eq!(course.nodes[0].tracking.satisfied, Some(true));
+        assert_eq!(counts, [false, false, true, false]);
+        assert_eq!(course.nodes[0].tracking.own.satisfied, Some(true));
     }
 
     #[test]
@@ -311,12 +325,12 @@ mod tests {
         let mut course = Course::of(&root);
         let leaf = course.find("leaf").unwrap();
         let tracking = &mut course.nodes[leaf].tracking;
-        (tracking.attempts, tracking.completed) = (1, Some(true));
-        (tracking.satisfied, tracking.measure) = (Some(true), Some(0.9));
+        (tracking.attempts, tracking.own.completed) = (1, Some(true));
+        (tracking.own.satisfied, tracking.own.measure) = (Some(true), Some(0.9));
 
-        rb_1_5_overall_rollup(&mut course, leaf);
+        rb_1_5_overall_rollup(&mut course, &[leaf], &mut |_, _| {});
 
-        let root = &course.nodes[0].tracking;
+        let root = course.nodes[0].tracking.own;
         assert_eq!((root.completed, root.satisfied), (Some(true), Some(true)));
         assert_eq!(root.measure, Some(0.9));
     }

@@ -1,5 +1,6 @@
 //! RB.1.4: whether a rule of a cluster holds for its children.
 
+use super::check::up_2_sequencing_rules_check;
 use super::course::{Course, Node};
 use super::definition::{ChildSet, Condition, RollupRule};
 
@@ -73,11 +74,11 @@ pub(crate) fn rb_1_4_1_evaluate_rollup_conditions(child: &Node, rule: &RollupRul
 fn evaluate(child: &Node, condition: &Condition) -> Option<bool> {
     let tracking = &child.tracking;
     let found = match condition.name.as_str() {
-        "satisfied" => tracking.satisfied,
-        "objectiveStatusKnown" => Some(tracking.satisfied.is_some()),
-        "objectiveMeasureKnown" => Some(tracking.measure.is_some()),
-        "completed" => tracking.completed,
-        "activityProgressKnown" | "progressKnown" => Some(tracking.completed.is_some()),
+        "satisfied" => tracking.own.satisfied,
+        "objectiveStatusKnown" => Some(tracking.own.satisfied.is_some()),
+        "objectiveMeasureKnown" => Some(tracking.own.measure.is_some()),
+        "completed" => tracking.own.completed,
+        "activityProgressKnown" | "progressKnown" => Some(tracking.own.completed.is_some()),
         "attempted" => Some(tracking.attempts > 0),
         "attemptLimitExceeded" => {
             let limit = child.definition.attempt_limit;
@@ -104,7 +105,7 @@ pub(crate) fn rb_1_4_2_check_child_for_rollup(child: &Node, action: Action) -> b
         && match required.as_str() {
             "ifNotSuspended" => tracking.attempts > 0 && !tracking.is_suspended,
             "ifAttempted" => tracking.attempts > 0,
-            // Whether a rule skips the child is evaluated where the sequence runs, in the browser.
+            "ifNotSkipped" => up_2_sequencing_rules_check(child, "pre", &["skip"]).is_none(),
             _ => true,
         }
 }
