@@ -78,12 +78,14 @@ function course(standard, title, items, manifest, name) {
   return { standard, title, items, files, zip: zip(files) };
 }
 
-/** A zip file whose entries are stored as they are. */
-function zip(files) {
+/** A zip file whose entries are stored as they are; `files`: texts by name, or a map of bytes by bytes,
+ *  whose names are then in no encoding that the archive tells. */
+export function zip(files) {
   const parts = [];
   const index = [];
   let offset = 0;
-  for (const [name, text] of Object.entries(files)) {
+  const all = files instanceof Map ? [...files] : Object.entries(files);
+  for (const [name, text] of all) {
     const path = Buffer.from(name);
     const bytes = Buffer.from(text);
     const head = Buffer.alloc(26);
@@ -101,8 +103,8 @@ function zip(files) {
   }
   const size = index.reduce((sum, part) => sum + part.length, 0);
   const end = Buffer.alloc(18);
-  end.writeUInt16LE(Object.keys(files).length, 4);
-  end.writeUInt16LE(Object.keys(files).length, 6);
+  end.writeUInt16LE(all.length, 4);
+  end.writeUInt16LE(all.length, 6);
   end.writeUInt32LE(size, 8);
   end.writeUInt32LE(offset, 12);
   return Buffer.concat([...parts, ...index, Buffer.from("PK\x05\x06"), end]);

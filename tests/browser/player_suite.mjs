@@ -6,11 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
+import { content, executablePath, launcher, opened, same, saved, setAll, until, wide } from "./player_browser.mjs";
 import { scorm12, scorm2004 } from "./player_packages.mjs";
 import { start } from "./player_server.mjs";
 
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const wide = { width: 1280, height: 900 };
 const narrow = { width: 360, height: 740 };
 
 const courses = {
@@ -56,44 +55,8 @@ const names = {
 
 const server = await start(process.argv[2]);
 const apart = await start(process.argv[2], { apart: true });
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-let numbers = 0;
-
-async function check(what, test) {
-  const contexts = [];
-  const fresh = async (options = {}) => {
-    const context = await browser.newContext({ viewport: wide, locale: "en-US", ...options });
-    contexts.push(context);
-    return context;
-  };
-  try {
-    await test(fresh, `r-${(numbers += 1)}`);
-    console.log(`passed: ${what}`);
-  } catch (error) {
-    console.log(`failed: ${what}: ${String(error.message ?? error).split("\n").slice(0, 2).join(" ")}`);
-    if (process.env.PLAYER_TRACE) console.error(error);
-    process.exitCode = 1;
-  } finally {
-    for (const context of contexts) await context.close();
-  }
-}
-
-function same(found, wanted, what) {
-  const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];
-  if (a !== b) throw new Error(`${what}: ${a} instead of ${b}`);
-}
-
-/** Waits until `ask` gives what `is` accepts. */
-async function until(what, ask, is, ms = 15_000) {
-  const end = Date.now() + ms;
-  let found;
-  while (Date.now() < end) {
-    found = await ask();
-    if (is(found)) return found;
-    await new Promise((resume) => setTimeout(resume, 100));
-  }
-  throw new Error(`${what}: still ${JSON.stringify(found)}`);
-}
+const { check, close } = await opened();
+const launch = launcher(server);
 
 /** A browser that blocks storage of third parties: the content's site is another one than the player's. */
 async function blocking() {
@@ -105,45 +68,6 @@ async function blocking() {
   const context = await chromium.launchPersistentContext(folder, options);
   return { context, remove: () => rm(folder, { recursive: true, force: true }) };
 }
-
-/** Opens a launch and waits until content has begun. */
-async function launch(context, course, registration, options = {}, from = server) {
-  const link = await from.link(course, registration, options);
-  const page = await context.newPage();
-  const complaints = [];
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-  });
-  await page.goto(link);
-  const sco = await content(page);
-  return { page, sco, complaints };
-}
-
-/** The frame of the content, when the SCO in it has begun; `path`: the file that it shows. */
-async function content(page, path = "") {
-  const find = async () => {
-    for (const frame of page.frames()) {
-      if (!new URL(frame.url() === "" ? "about:blank" : frame.url(), "about:blank").pathname.includes(`/content/${path}`)) continue;
-      const begun = await frame.evaluate(() => window.begun ?? null).catch(() => null);
-      if (begun !== null) return { frame, begun };
-    }
-    return null;
-  };
-  const { frame, begun } = await until(`content ${path}`, find, (found) => found !== null);
-  same(begun, "true", "Initialize");
-  const ask = (method) => (...values) => frame.evaluate(([name, given]) => window.sco[name](...given), [method, values]);
-  const sco = { frame, get: ask("get"), finish: ask("finish"), error: ask("error"), commit: ask("commit") };
-  sco.set = async (element, value) => same(await ask("set")(element, value), "true", `SetValue ${element}`);
-  sco.tryTo = ask("set");
-  return sco;
-}
-
-async function setAll(sco, pairs) {
-  for (const [element, value] of pairs) await sco.set(element, value);
-}
-
-const saved = (page) => page.getByText(/^(Saved at|Guardado a las) /).waitFor({ timeout: 15_000 });
 
 /** Set, close without a word, come back, go on, complete. */
 async function carryOn(context, course, registration, from = server) {
@@ -479,6 +403,6 @@ async function findings(frame) {
   return violations.map(({ id, nodes }) => `${id} (${nodes.slice(0, 3).map((node) => node.target.join(" ")).join(", ")})`);
 }
 
-await browser.close();
+await close();
 await server.stop();
 await apart.stop();

@@ -57,9 +57,11 @@ fn player(name: &'static str, part: &mut Part) {
     if !root().join("web/dist/shell.html").is_file() {
         return part.skip(name, "the pages are not built (npm ci && npm run build in web)");
     }
-    let mut suite = Command::new("node");
-    suite.arg(folder().join("player_suite.mjs")).arg(built("homeroom"));
-    part.run(name, &mut suite, Part::check);
+    for file in ["player_suite.mjs", "player_odd_suite.mjs"] {
+        let mut suite = Command::new("node");
+        suite.arg(folder().join(file)).arg(built("homeroom"));
+        part.run(name, &mut suite, Part::check);
+    }
 }
 
 /// The player's unit tests, with Node's own test runner.
