@@ -65,13 +65,15 @@ pub enum ApisError {
         /// The name.
         name: String,
     },
-    /// APIs name the plan that is to be removed.
-    #[error("the plan {plan} is that of: {}", .apis.join(", "))]
+    /// APIs or keys have the plan that is to be removed.
+    #[error("the plan {plan} is that of {}", dependents(.apis, .keys))]
     InUse {
         /// The plan.
         plan: String,
         /// The names of the APIs.
         apis: Vec<String>,
+        /// The keys.
+        keys: Vec<String>,
     },
     /// A subscription makes no sense.
     #[error("{0}")]
@@ -85,6 +87,25 @@ pub enum ApisError {
     /// What the store has cannot be read.
     #[error("what is published cannot be read from the store: {0}")]
     Damaged(String),
+}
+
+/// Most dependents that are named.
+const DEPENDENTS_MAX: usize = 20;
+
+/// Says who has a plan.
+fn dependents(apis: &[String], keys: &[String]) -> String {
+    let some = |what: &str, names: &[String]| {
+        let named = names[..names.len().min(DEPENDENTS_MAX)].join(", ");
+        match names.len().saturating_sub(DEPENDENTS_MAX) {
+            0 => format!("the {what} {named}"),
+            more => format!("the {what} {named} and {more} more"),
+        }
+    };
+    match (apis.is_empty(), keys.is_empty()) {
+        (_, true) => some("APIs", apis),
+        (true, false) => some("keys", keys),
+        (false, false) => format!("{} and {}", some("APIs", apis), some("keys", keys)),
+    }
 }
 
 /// All published APIs.
@@ -167,6 +188,10 @@ impl Apis {
             }
             ApisRequest::Export {} => serde_json::to_value(self.published().await?),
             ApisRequest::Subscribe { key, subscription } => {
+                let found = self.store.query(Sql::new(sql::KEY, vec![key.as_str().into()])).await?;
+                if found.is_empty() {
+                    return Err(ApisError::Unknown { what: "key", name: key });
+                }
                 self.subscribe(&key, &subscription).await?;
                 serde_json::to_value(subscription)
             }
@@ -242,6 +267,7 @@ impl Apis {
         if changed.is_empty() {
             return Ok(changed);
         }
+        self.check_plans_in_use(&stored.published, &new).await?;
         let missing = missing_secrets(&new);
         if !missing.is_empty() {
             return Err(ApisError::Invalid(missing));
@@ -267,16 +293,55 @@ impl Apis {
         Ok(self.stored().await?.published)
     }
 
+    /// Refuses a change that removes the plan of a key: the key would lose its calls.
+    async fn check_plans_in_use(&self, old: &Published, new: &Published) -> Result<(), ApisError> {
+        let has = |published: &Published, name: &str| {
+            published.definition.plans.iter().any(|plan| plan.name == name)
+        };
+        if old.definition.plans.iter().all(|plan| has(new, &plan.name)) {
+            return Ok(());
+        }
+        let (mut plan, mut keys) = (String::new(), vec![]);
+        for row in self.store.query(Sql::new(sql::PLANS_IN_USE, vec![])).await? {
+            let [Some(name), Some(key)] = [0, 1].map(|at| row.get(at).and_then(Value::as_text))
+            else {
+                continue;
+            };
+            if has(old, name) && !has(new, name) && (keys.is_empty() || plan == name) {
+                name.clone_into(&mut plan);
+                keys.push(key.to_owned());
+            }
+        }
+        if keys.is_empty() { Ok(()) } else { Err(ApisError::InUse { plan, apis: vec![], keys }) }
+    }
+
+    /// Checks what a key is to call, before there is such a key.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the subscription: it names a plan or an API that is not published, for example.
+    pub async fn check_subscription(&self, to: &Subscription) -> Result<(), ApisError> {
+        check_subscription(to, &self.published().await?)
+    }
+
     /// Says what a key may call.
     ///
     /// # Errors
     ///
     /// What is wrong with the subscription.
     pub async fn subscribe(&self, key: &str, to: &Subscription) -> Result<(), ApisError> {
-        if let Some(fault) = to.fault() {
-            return Err(ApisError::Subscription(fault));
+        for _ in 1..TRIES_MAX {
+            match self.try_subscribe(key, to).await {
+                Err(ApisError::Meanwhile) => {}
+                ended => return ended,
+            }
         }
-        let version = self.version().await?;
+        self.try_subscribe(key, to).await
+    }
+
+    async fn try_subscribe(&self, key: &str, to: &Subscription) -> Result<(), ApisError> {
+        let Stored { version, published } = self.stored().await?;
+        check_subscription(to, &published)?;
         let writes = vec![
             Sql::new(sql::SUBSCRIBE, to.arguments(key)),
             Sql::new(sql::SET_VERSION, vec![(version + 1).into()]),
@@ -359,23 +424,27 @@ impl Apis {
         let stored = self.stored().await?;
         let subscriptions = self.subscriptions().await?;
         let subscriptions = subscriptions.into_iter().map(|(key, to)| (key, Arc::new(to)));
+        let plans = self.plans_of(&stored.published);
+        // Until all APIs have changed, some of their calls are limited by plans that are about to go.
+        let mut all = HashMap::clone(&self.shared.plans.load());
+        all.extend(plans.iter().map(|(name, plan)| (name.clone(), Arc::clone(plan))));
+        self.shared.plans.store(Arc::new(all));
         self.shared.subscriptions.store(Arc::new(subscriptions.collect()));
-        self.keep_plans(&stored.published);
         if let Some(door) = self.door.get().and_then(Weak::upgrade) {
             self.publish(&stored, &door);
         }
+        self.shared.plans.store(Arc::new(plans));
         Ok(())
     }
 
-    /// Replaces the plans that have changed; the others keep their counters.
-    fn keep_plans(&self, published: &Published) {
+    /// Returns the plans as they are now; those that have not changed keep their counters.
+    fn plans_of(&self, published: &Published) -> HashMap<String, Arc<PlanLimit>> {
         let before = self.shared.plans.load();
         let plans = published.definition.plans.iter().map(|plan| {
             let kept = before.get(&plan.name).filter(|kept| kept.plan == *plan).cloned();
             (plan.name.clone(), kept.unwrap_or_else(|| Arc::new(PlanLimit::new(plan))))
         });
-        let plans: HashMap<_, _> = plans.collect();
-        self.shared.plans.store(Arc::new(plans));
+        plans.collect()
     }
 
     fn publish(&self, stored: &Stored, door: &Arc<FrontDoor>) {
@@ -440,6 +509,29 @@ impl Apis {
         let prepared = LiveApi::new(api, operations, &self.shared, local)?;
         live.publish(Arc::new(prepared).routes()).map_err(|error| error.to_string())
     }
+}
+
+/// Checks that there is what a key is to call, and its plan.
+fn check_subscription(to: &Subscription, published: &Published) -> Result<(), ApisError> {
+    if let Some(fault) = to.fault() {
+        return Err(ApisError::Subscription(fault));
+    }
+    let Published { definition, .. } = published;
+    let list = |names: Vec<&str>| if names.is_empty() { "none".into() } else { names.join(", ") };
+    if let Some(plan) = &to.plan
+        && !definition.plans.iter().any(|own| own.name == *plan)
+    {
+        let known = list(definition.plans.iter().map(|own| own.name.as_str()).collect());
+        return Err(ApisError::Subscription(format!("there is no plan {plan}; plans: {known}")));
+    }
+    let is_unknown =
+        |name: &&String| *name != "*" && !definition.apis.iter().any(|own| own.name == **name);
+    if let Some(name) = to.apis.iter().find(is_unknown) {
+        let known = definition.apis.iter().map(|own| own.name.as_str()).take(DEPENDENTS_MAX);
+        let known = list(known.collect());
+        return Err(ApisError::Subscription(format!("there is no API {name}; APIs: {known}")));
+    }
+    Ok(())
 }
 
 /// Returns the secrets that are not there, which are told now and not when the first call comes.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use homeroom_client::{Network, Url};
+use homeroom_http::Cors;
 use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
@@ -207,6 +208,20 @@ fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
     check_transform("transform.response", &api.transform.response, findings);
     check_headers("request_headers", &api.request_headers, findings);
     check_headers("response_headers", &api.response_headers, findings);
+    for (number, origin) in api.cors_origins.iter().enumerate() {
+        if !Cors::is_origin(origin) {
+            let message = format!(
+                "`{origin}` is no origin as browsers send it; write https://app.example.org without a \
+                path, or * for all"
+            );
+            findings.add(&format!("cors_origins[{number}]"), message);
+        }
+    }
+    if api.cors_credentials
+        && (api.cors_origins.is_empty() || api.cors_origins.iter().any(|o| o == "*"))
+    {
+        findings.add("cors_credentials", "credentials are for origins that are named, not for all");
+    }
     for (member, networks) in [("allow", &api.allow), ("deny", &api.deny)] {
         for (number, text) in networks.iter().enumerate() {
             if network(text).is_none() {

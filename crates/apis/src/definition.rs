@@ -317,6 +317,9 @@ pub struct Api {
     /// Origins whose pages may call it; `*` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cors_origins: Vec<String>,
+    /// Whether those pages may have cookies and client certificates sent along.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cors_credentials: bool,
     /// Networks from which it may be called; all without it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,

@@ -61,5 +61,5 @@ pub use management::{OPENAPI, openapi_document, routes};
 pub use quota::{Per, Quota};
 pub use read::{read, write};
 pub use subscription::Subscription;
-pub use transform::{NotJson, OPERATIONS_MAX, Operation, OperationError, Transform};
+pub use transform::{NotJson, OPERATIONS_MAX, Operation, OperationError, Transform, Unfit};
 pub use units::{Size, Time};

@@ -13,8 +13,8 @@ use homeroom_access::{ApiClient, Call, Scope};
 use homeroom_client::{Answer, Error, Network, Phase};
 use homeroom_gateway::{Gate, Gates};
 use homeroom_http::{
-    Body, BodyLimits, Cors, Credential, Guard, Kind, Known, Problem, RequestBody, Response, Route,
-    handler, other_methods,
+    Body, BodyLimits, Cors, Credential, Guard, Kind, Known, MethodsAt, Problem, RequestBody,
+    Response, Route, handler, other_methods,
 };
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, request};
@@ -31,7 +31,7 @@ use crate::operations::{Found, Operations, Scopes, are_granted};
 use crate::path::rest_of;
 use crate::secret::secret;
 use crate::subscription::Subscription;
-use crate::transform::Transform;
+use crate::transform::{Transform, Unfit};
 use crate::upgrade;
 use crate::upstream::{Clients, Upstream, Upstreams, is_unreachable};
 
@@ -41,6 +41,17 @@ const SHORT_BODY: usize = 128 << 10;
 const CHANGED_ANSWER_MAX: usize = 32 << 20;
 /// Longest time for a request's body; it must make progress all the while.
 const BODY_TIME: Duration = Duration::from_hours(1);
+
+/// The methods of an API that does not say which it has.
+const USUAL_METHODS: [Method; 7] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+    Method::OPTIONS,
+];
 
 /// Answers a request within this server.
 pub type Local = Arc<
@@ -144,13 +155,19 @@ impl LiveApi {
             Security::None => Guard::Secret,
         };
         let body = BodyLimits::of_bytes(self.api.max_body.0).within(BODY_TIME);
-        let cors = (!self.api.cors_origins.is_empty())
-            .then(|| Arc::new(Cors { origins: self.api.cors_origins.clone(), ..Cors::default() }));
+        let cors = (!self.api.cors_origins.is_empty()).then(|| {
+            let (origins, credentials) = (self.api.cors_origins.clone(), self.api.cors_credentials);
+            Arc::new(Cors { origins, credentials, ..Cors::default() })
+        });
+        let asked = Arc::clone(&self);
+        let methods_at: MethodsAt = Arc::new(move |path| asked.methods_at(path));
         let templates = [self.base.clone(), format!("{}/{{*rest}}", self.base)];
         let route = |template: String| {
             let answer =
                 handler(&self, |api: Arc<Self>, call| async move { api.answer(call).await });
-            let route = Route::new(other_methods(), template, guard, answer).with_body(body);
+            let route = Route::new(other_methods(), template, guard, answer)
+                .with_body(body)
+                .with_methods_at(Arc::clone(&methods_at));
             let route = match &cors {
                 Some(cors) => route.with_cors(Arc::clone(cors)),
                 None => route,
@@ -173,6 +190,18 @@ impl LiveApi {
             })
         };
         templates.into_iter().map(route).collect()
+    }
+
+    /// Returns the methods that a page may use at a path: those of its operations, or all. A page may also
+    /// find out that an address has no operation.
+    fn methods_at(&self, path: &str) -> Vec<Method> {
+        let rest = rest_of(path).unwrap_or_default();
+        let of_path = |known: &Arc<Operations>| {
+            let names = known.methods_at(if rest.is_empty() { "/" } else { rest });
+            names.iter().filter_map(|name| Method::from_bytes(name.as_bytes()).ok()).collect()
+        };
+        let stated: Vec<Method> = self.operations.as_ref().map(of_path).unwrap_or_default();
+        if stated.is_empty() { USUAL_METHODS.to_vec() } else { stated }
     }
 
     async fn answer(&self, mut call: Call) -> Result<Response, Problem> {
@@ -265,14 +294,12 @@ impl LiveApi {
         call: &Call,
         scopes: &Scopes,
     ) -> Result<Option<Arc<PlanLimit>>, Problem> {
-        let plans = self.shared.plans.load();
-        let of_api = self.api.plan.as_ref().and_then(|name| plans.get(name));
         if self.api.security == Security::None {
-            return Ok(of_api.cloned());
+            return self.plan(self.api.plan.as_deref());
         }
         if let Some(foreign) = &call.foreign {
             return if are_granted(scopes, &foreign.scopes) {
-                Ok(of_api.cloned())
+                self.plan(self.api.plan.as_deref())
             } else {
                 let challenge = r#"Bearer error="insufficient_scope""#;
                 Err(lacks(scopes, "token")
@@ -289,7 +316,18 @@ impl LiveApi {
         if !are_granted(scopes, &own.scopes) {
             return Err(lacks(scopes, "key"));
         }
-        Ok(own.plan.as_ref().and_then(|name| plans.get(name)).or(of_api).cloned())
+        self.plan(own.plan.as_deref().or(self.api.plan.as_deref()))
+    }
+
+    /// Returns a plan by its name. One that is not there limits nothing, so it admits nothing.
+    fn plan(&self, name: Option<&str>) -> Result<Option<Arc<PlanLimit>>, Problem> {
+        let Some(name) = name else { return Ok(None) };
+        let found = self.shared.plans.load().get(name).cloned();
+        found.map(Some).ok_or_else(|| {
+            Problem::of(Kind::AccessDenied)
+                .detail(format!("There is no plan {name}, by which these calls would be limited."))
+                .hint("Publish the plan, or give the key another with `homeroom keys subscribe`.")
+        })
     }
 
     async fn answer_by_part(
@@ -334,9 +372,13 @@ impl LiveApi {
             return Ok(());
         }
         let changed = transform.apply(&body).map(own).map_err(|error| {
-            Problem::of(Kind::BadRequest)
-                .detail("This API changes JSON bodies, and the request's body is not JSON.")
-                .error(error.to_string())
+            let detail = match error {
+                Unfit::NotJson(_) => {
+                    "This API changes JSON bodies, and the request's body is not JSON."
+                }
+                Unfit::Twice(_) => "This API changes a member that the request's body has twice.",
+            };
+            Problem::of(Kind::BadRequest).detail(detail).error(error.to_string())
         })?;
         let changed = changed.unwrap_or(body);
         call.headers.remove(CONTENT_LENGTH);

@@ -163,21 +163,33 @@ impl Operations {
             let (path, method, schemas) = (&*own.path, *method, &self.schemas);
             return Ok(Found { path, method, scopes, checks, schemas, placeholders });
         }
-        let mut names: Vec<&str> = own.methods.iter().map(|(method, ..)| *method).collect();
-        if names.contains(&"GET") && !names.contains(&"HEAD") {
-            names.push("HEAD");
-        }
-        names.sort_unstable();
+        let names = names_of(own);
         let allow = HeaderValue::try_from(names.join(", "));
         Err(Problem::of(Kind::MethodNotAllowed)
             .error(format!("{method} is not allowed here; allowed: {}.", names.join(", ")))
             .header(ALLOW, allow.unwrap_or(HeaderValue::from_static(""))))
     }
 
+    /// Returns the methods of a path; none for an unknown path.
+    pub(crate) fn methods_at(&self, path: &str) -> Vec<&'static str> {
+        let plain = usual(path);
+        self.at(&plain).map_or_else(Vec::new, |matched| names_of(matched.value))
+    }
+
     fn at<'p>(&self, path: &'p str) -> Option<Match<'_, 'p, &OfPath>> {
         let path = if path == "/" { path } else { path.trim_end_matches('/') };
         self.router.at(path).ok()
     }
+}
+
+/// Returns the methods of a path in order, with those that need not be stated.
+fn names_of(own: &OfPath) -> Vec<&'static str> {
+    let mut names: Vec<&str> = own.methods.iter().map(|(method, ..)| *method).collect();
+    if names.contains(&"GET") && !names.contains(&"HEAD") {
+        names.push("HEAD");
+    }
+    names.sort_unstable();
+    names
 }
 
 /// Returns the names of the operations of a document: `GET /items/{id}`.

@@ -60,6 +60,17 @@ pub struct OperationError {
     pub reason: &'static str,
 }
 
+/// A body that cannot be changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// It is not JSON.
+    #[error(transparent)]
+    NotJson(#[from] NotJson),
+    /// A member that an operation names is there twice, however its name is written.
+    #[error("the member {0:?} is there twice")]
+    Twice(String),
+}
+
 /// A compiled list of operations, which are done one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transform(Vec<Compiled>);
@@ -108,8 +119,11 @@ impl Transform {
     ///
     /// # Errors
     ///
-    /// [`NotJson`] for a body that is not JSON, whatever the operations are.
-    pub fn apply<'a>(&self, body: &'a [u8]) -> Result<Cow<'a, [u8]>, NotJson> {
+    /// [`Unfit`] for a body that is not JSON, whatever the operations are, and for one in which a member
+    /// that they name is there twice: readers differ on which of them counts.
+    ///
+    /// Source: RFC 8259 §4.
+    pub fn apply<'a>(&self, body: &'a [u8]) -> Result<Cow<'a, [u8]>, Unfit> {
         scan::check(body)?;
         let mut changed = Cow::Borrowed(body);
         for operation in &self.0 {
@@ -124,7 +138,7 @@ impl Transform {
 
 impl Compiled {
     /// Returns the edits of a body, in the order of their places.
-    fn edits(&self, text: &[u8]) -> Result<Vec<Edit>, NotJson> {
+    fn edits(&self, text: &[u8]) -> Result<Vec<Edit>, Unfit> {
         let mut edits = vec![];
         let root = scan::blank(text, 0);
         if let (Change::Drop, true, [parents @ .., Step::Each]) =
@@ -151,7 +165,7 @@ impl Compiled {
         at: usize,
         depth: usize,
         edits: &mut Vec<Edit>,
-    ) -> Result<(), NotJson> {
+    ) -> Result<(), Unfit> {
         match &self.change {
             Change::Rename { name, written } => {
                 let Some((last, before)) = self.within.split_last() else { return Ok(()) };
@@ -190,18 +204,20 @@ fn rename(
     old: &str,
     (name, written): (&str, &[u8]),
     edits: &mut Vec<Edit>,
-) -> Result<(), NotJson> {
+) -> Result<(), Unfit> {
     if text[at] != b'{' || old == name {
         return Ok(());
     }
-    let (mut members, mut found) = (vec![], None);
+    let (mut members, mut found, mut is_twice) = (vec![], None, false);
     scan::members(text, at, depth, |member| {
-        let has = |name| is_name(&text[member.name..member.name_end], name);
-        if found.is_none() && has(old) {
-            found = Some(members.len());
+        if is_name(&text[member.name..member.name_end], old) {
+            is_twice |= found.replace(members.len()).is_some();
         }
         members.push(member);
     })?;
+    if is_twice {
+        return Err(Unfit::Twice(old.to_owned()));
+    }
     let Some(found) = found else { return Ok(()) };
     let renamed = members[found];
     let is_taken = |(number, member): (usize, &scan::Member)| {
@@ -226,8 +242,8 @@ fn each(
     at: usize,
     depth: usize,
     steps: &[Step],
-    found: &mut dyn FnMut(usize, usize) -> Result<(), NotJson>,
-) -> Result<(), NotJson> {
+    found: &mut dyn FnMut(usize, usize) -> Result<(), Unfit>,
+) -> Result<(), Unfit> {
     match steps.split_first() {
         None => found(at, depth),
         Some((Step::Named(name), rest)) => {

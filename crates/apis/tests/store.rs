@@ -97,13 +97,40 @@ async fn a_subscription_stays_when_what_is_published_changes() {
             scopes: vec!["read".into()],
         };
 
-        apis.subscribe("k", &to).await.unwrap();
         apis.apply(pay("10s")).await.unwrap();
+        apis.subscribe("k", &to).await.unwrap();
         apis.apply(Published::default()).await.unwrap();
         let nothing = apis.subscribe("k", &Subscription::default()).await;
 
         assert_eq!(apis.subscriptions().await.unwrap(), [("k".to_owned(), to)].into(), "{name}");
         assert!(matches!(nothing, Err(ApisError::Subscription(_))), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_subscribes_to_what_is_published_by_a_plan_that_is_there() {
+    for (name, store) in trial::on_each(&[]).unwrap() {
+        let apis = Apis::new(store);
+        apis.apply(pay("10s")).await.unwrap();
+
+        for (plan, api, told) in
+            [(Some("nope"), "pay", "there is no plan nope; plans: gold"), (None, "py", "no API py")]
+        {
+            let to = Subscription {
+                plan: plan.map(str::to_owned),
+                apis: vec![api.into()],
+                scopes: vec![],
+            };
+            let checked = apis.check_subscription(&to).await.unwrap_err().to_string();
+            let refused = apis.subscribe("k", &to).await.unwrap_err().to_string();
+            assert!(checked.contains(told), "{name}: {checked}");
+            assert_eq!(checked, refused, "{name}");
+        }
+        let all = Subscription { apis: vec!["*".into()], ..Subscription::default() };
+        apis.subscribe("k", &all).await.unwrap();
+        let unknown = ApisRequest::Subscribe { key: "nobody".into(), subscription: all };
+        let unknown = apis.manage(unknown).await;
+        assert!(matches!(unknown, Err(ApisError::Unknown { what: "key", .. })), "{name}");
     }
 }
 

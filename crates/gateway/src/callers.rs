@@ -131,6 +131,8 @@ impl Callers {
 
     /// Creates a new caller, which is not in the list yet.
     pub(crate) fn arrived(&self, from: IpAddr, way: Way) -> Arc<Caller> {
+        // A listener for both versions of IP names callers of IPv4 by the IPv6 form of their address.
+        let from = from.to_canonical();
         let address = self.holder(Name::Address(network(from)));
         let holder = Holder::new(Kind::Connection);
         let sending = Sending::new(self.grace);
@@ -275,6 +277,15 @@ mod tests {
         let caller = callers.arrived(from.parse().unwrap(), Way::BARE);
         let registered = callers.register(&caller);
         (caller, registered)
+    }
+
+    #[test]
+    fn a_caller_of_ipv4_has_its_own_address_on_a_listener_for_both_versions() {
+        let callers = callers();
+
+        let (caller, _registered) = arrived(&callers, "::ffff:192.0.2.1");
+
+        assert_eq!(caller.from(), Some(IpAddr::from([192, 0, 2, 1])));
     }
 
     #[test]

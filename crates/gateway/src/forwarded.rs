@@ -45,11 +45,14 @@ fn prefix(sent: &str) -> Option<&str> {
     (path.len() <= PREFIX_BYTES_MAX && segments.split('/').all(is_segment)).then_some(path)
 }
 
-/// Returns the caller's address as a trusted proxy gives it in `X-Forwarded-For`.
+/// Returns the caller's address as a trusted proxy gives it in `X-Forwarded-For`; one of IPv4 as such,
+/// however it is written.
 pub(crate) fn client_address(headers: &HeaderMap) -> Option<IpAddr> {
     let sent = last(headers, "x-forwarded-for")?;
     let bare = sent.trim_start_matches('[').trim_end_matches(']');
-    bare.parse().ok().or_else(|| sent.parse::<SocketAddr>().ok().map(|with_port| with_port.ip()))
+    let with_port = || sent.parse::<SocketAddr>().ok().map(|with_port| with_port.ip());
+    let address: IpAddr = bare.parse().ok().or_else(with_port)?;
+    Some(address.to_canonical())
 }
 
 /// Returns the last value of a header over all its lines; [`None`] where it is empty or not text.
@@ -182,6 +185,8 @@ mod tests {
             (&["[2001:db8::1]"], Some("2001:db8::1")),
             (&["[2001:db8::1]:80"], Some("2001:db8::1")),
             (&["2001:db8::1"], Some("2001:db8::1")),
+            (&["::ffff:192.0.2.1"], Some("192.0.2.1")),
+            (&["[::ffff:192.0.2.1]:80"], Some("192.0.2.1")),
             (&["192.0.2.1, unknown"], None),
             (&[], None),
         ] {

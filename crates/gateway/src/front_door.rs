@@ -177,8 +177,10 @@ impl FrontDoor {
         let router = live.as_deref().unwrap_or(self.sites.of(site));
         let origin = head.headers.get(ORIGIN).cloned();
         let mut told = Told::new(self.log.is_some());
-        let (answered, refusals) = match self.preflight(router, &head) {
-            Some(answer) => (Ok(answer), &PROBLEMS),
+        let preflight = self.preflight(router, &head);
+        let is_preflight = preflight.is_some();
+        let (answered, refusals) = match preflight {
+            Some(answered) => (answered, &PROBLEMS),
             None => match router.find(&head.method, head.uri.path()) {
                 Ok(found) => {
                     let refusals = found.route.refusals;
@@ -209,9 +211,6 @@ impl FrontDoor {
             }
             (refusals.answer)(problem, &correlation_id)
         });
-        if let Some(origin) = origin {
-            told.cors.as_deref().unwrap_or(&self.cors).expose(&origin, &mut response);
-        }
         if is_head {
             drop_body(&mut response);
         }
@@ -241,22 +240,39 @@ impl FrontDoor {
             correlation_id,
             "answered"
         );
-        finish(response, &request_id, &correlation_id)
+        let mut response = finish(response, &request_id, &correlation_id);
+        if let Some(origin) = origin.filter(|_| !is_preflight) {
+            told.cors.as_deref().unwrap_or(&self.cors).expose(&origin, &mut response);
+        }
+        response
     }
 
-    /// Returns the answer to a browser that asks whether a page may send a request.
-    fn preflight(&self, router: &Router<ApiClient>, head: &request::Parts) -> Option<Response> {
-        if head.method != Method::OPTIONS || !head.headers.contains_key(ORIGIN) {
+    /// Returns the answer to a browser that asks whether a page may send a request; [`None`] where it asks
+    /// something else, or where nobody has said which pages may call. A route that has said so refuses
+    /// the pages of other origins.
+    fn preflight(
+        &self,
+        router: &Router<ApiClient>,
+        head: &request::Parts,
+    ) -> Option<Result<Response, Problem>> {
+        if !Cors::is_preflight(&head.method, &head.headers) {
             return None;
         }
-        let of_path: Vec<_> = router.routes_of(head.uri.path()).collect();
+        let path = head.uri.path();
+        let of_path: Vec<_> = router.routes_of(path).collect();
         let own = of_path.iter().find_map(|route| route.cors.as_deref());
-        let methods: Vec<&Method> =
-            of_path.iter().flat_map(|route| &route.methods).filter(|m| m.as_str() != "*").collect();
+        let named = of_path.iter().flat_map(|route| &route.methods).filter(|m| m.as_str() != "*");
+        let mut methods: Vec<Method> = named.cloned().collect();
         if methods.is_empty() {
-            return None;
+            let at = of_path.iter().find_map(|route| route.methods_at.as_ref())?;
+            methods = at(path);
         }
-        own.unwrap_or(&self.cors).preflight(&head.method, &head.headers, &methods)
+        let cors = own.unwrap_or(&self.cors);
+        match (cors.preflight(&head.method, &head.headers, &methods), own) {
+            (None, Some(_)) => Some(Err(Problem::of(Kind::AccessDenied)
+                .detail("Pages of this origin may not call this API."))),
+            (answer, _) => answer.map(Ok),
+        }
     }
 
     /// Refuses a request that was not understood well enough to match it to a route, and lets the

@@ -102,6 +102,10 @@ pub fn perform(
             ))
             .map_err(|error| failed(&error)),
         Request::CreateSubscriber { create, subscription } => {
+            // A key that may call nothing would be left behind otherwise.
+            runtime
+                .block_on(app.apis.check_subscription(&subscription))
+                .map_err(|error| failed(&error))?;
             let now = Timestamp::now();
             let by = author.clone();
             let made = homeroom_data::manage(&app.data, &app.access, create, by, now);

@@ -1,16 +1,16 @@
 //! Which pages of other origins may call a route from a browser.
 //!
-//! Source: the Fetch standard, §3.2 (CORS protocol). Callers show tokens or keys, never cookies, so no
-//! answer allows credentials.
+//! Source: the Fetch standard, §3.2 (CORS protocol). Callers show tokens or keys; what a browser sends by
+//! itself, such as cookies and client certificates, is allowed only where a route says so.
 
 use std::time::Duration;
 
 use http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
-    ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE,
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 
 use crate::response::{Response, empty_response};
 
@@ -24,11 +24,26 @@ pub struct Cors {
     pub origins: Vec<String>,
     /// How long a browser may keep the answer to a preflight.
     pub max_age: Duration,
+    /// Whether pages may have cookies and client certificates sent along; never to all origins.
+    pub credentials: bool,
 }
+
+/// Headers of answers that are this server's to say, where origins are named.
+const OWN: [HeaderName; 6] = [
+    ACCESS_CONTROL_ALLOW_CREDENTIALS,
+    ACCESS_CONTROL_ALLOW_HEADERS,
+    ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS,
+    ACCESS_CONTROL_MAX_AGE,
+];
+
+/// Headers of every answer, which pages may read without being told.
+const SAFELISTED: [&str; 3] = ["content-length", "content-type", "vary"];
 
 impl Default for Cors {
     fn default() -> Self {
-        Self { origins: vec![], max_age: Duration::from_mins(10) }
+        Self { origins: vec![], max_age: Duration::from_mins(10), credentials: false }
     }
 }
 
@@ -48,27 +63,37 @@ impl Cors {
             })
     }
 
+    /// Returns whether a browser asks with a request whether a page may send another.
+    pub fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
+        *method == Method::OPTIONS
+            && headers.contains_key(ORIGIN)
+            && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+    }
+
     /// Returns the answer to a preflight, where `methods` are those of the address. [`None`] where
     /// the request is none, or its origin may not call.
     pub fn preflight(
         &self,
         method: &Method,
         headers: &HeaderMap,
-        methods: &[&Method],
+        methods: &[Method],
     ) -> Option<Response> {
-        if *method != Method::OPTIONS || !headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
+        if !Self::is_preflight(method, headers) {
             return None;
         }
         let origin = headers.get(ORIGIN).filter(|origin| self.allows(origin))?.clone();
         let mut answer = empty_response(StatusCode::NO_CONTENT);
         let out = answer.headers_mut();
         out.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        let names: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
+        let names: Vec<&str> = methods.iter().map(Method::as_str).collect();
         out.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_str(&names.join(", ")).ok()?);
         if let Some(asked) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS)
             && asked.len() <= HEADER_NAMES_BYTES_MAX
         {
             out.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked.clone());
+        }
+        if self.credentials {
+            out.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         }
         out.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(self.max_age.as_secs()));
         out.insert(
@@ -80,17 +105,33 @@ impl Cors {
         Some(answer)
     }
 
-    /// Lets the page that sent a request read its answer, where its origin may call.
+    /// Lets the page that sent a request read its answer, where its origin may call. What an upstream has
+    /// said of other origins does not count.
     pub fn expose(&self, origin: &HeaderValue, answer: &mut Response) {
         if self.origins.is_empty() {
             return;
         }
-        answer.headers_mut().append(VARY, HeaderValue::from_static("Origin"));
-        if self.allows(origin) {
-            let headers = answer.headers_mut();
-            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));
+        let headers = answer.headers_mut();
+        for name in &OWN {
+            headers.remove(name);
         }
+        if self.allows(origin) {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            if self.credentials {
+                headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+                // To a request with credentials, an asterisk is the name of a header.
+                let names: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+                let is_told =
+                    |name: &&str| !SAFELISTED.contains(name) && !name.starts_with("access-");
+                let names: Vec<&str> = names.into_iter().filter(is_told).collect();
+                if let Ok(names) = HeaderValue::try_from(names.join(", ")) {
+                    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, names);
+                }
+            } else {
+                headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));
+            }
+        }
+        headers.append(VARY, HeaderValue::from_static("Origin"));
     }
 
     fn allows(&self, origin: &HeaderValue) -> bool {
@@ -119,7 +160,7 @@ mod tests {
     #[test]
     fn a_preflight_of_an_allowed_origin_is_granted() {
         for cors in [of(&["https://app.test"]), of(&["*"])] {
-            let methods = [&Method::GET, &Method::PUT];
+            let methods = [Method::GET, Method::PUT];
             let answer = cors.preflight(&Method::OPTIONS, &headers(ASKED), &methods).unwrap();
 
             let said = |name: &str| answer.headers()[name].to_str().unwrap().to_owned();
@@ -155,6 +196,35 @@ mod tests {
             assert_eq!(answer.headers()["vary"], "Origin");
             assert_eq!(answer.headers().contains_key("access-control-allow-origin"), is_allowed);
         }
+    }
+
+    #[test]
+    fn with_credentials_the_headers_of_an_answer_are_named_and_an_upstream_allows_nothing() {
+        let cors = Cors { credentials: true, ..of(&["https://app.test"]) };
+        let preflight = cors.preflight(&Method::OPTIONS, &headers(ASKED), &[Method::PUT]).unwrap();
+        let answered = |origin: &'static str| {
+            let mut answer = empty_response(StatusCode::OK);
+            *answer.headers_mut() = headers(&[
+                ("etag", "\"1\""),
+                ("content-type", "application/json"),
+                ("access-control-allow-origin", "*"),
+                ("access-control-allow-methods", "TRACE"),
+            ]);
+            cors.expose(&HeaderValue::from_static(origin), &mut answer);
+            answer.headers().clone()
+        };
+
+        let own = answered("https://app.test");
+        let other = answered("https://no.test");
+
+        assert_eq!(preflight.headers()["access-control-allow-credentials"], "true");
+        assert_eq!(own["access-control-allow-credentials"], "true");
+        assert_eq!(own["access-control-allow-origin"], "https://app.test");
+        assert_eq!(own["access-control-expose-headers"], "etag");
+        assert!(
+            other.keys().all(|name| !name.as_str().starts_with("access-control-")),
+            "{other:?}"
+        );
     }
 
     #[test]

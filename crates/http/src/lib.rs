@@ -51,7 +51,8 @@ pub use query::{Query, QueryError};
 pub use refusals::{PROBLEMS, Refusals};
 pub use response::{Body, BodyError, Response, empty_response, json_response};
 pub use route::{
-    Guard, Handler, Known, PUBLIC_BODY_BYTES_MAX, Recognizer, Route, handler, other_methods,
+    Guard, Handler, Known, MethodsAt, PUBLIC_BODY_BYTES_MAX, Recognizer, Route, handler,
+    other_methods,
 };
 pub use site::{Served, Site};
 pub use template::{BASE_URL, Both, Coding, Copy, Template};

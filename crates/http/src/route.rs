@@ -59,6 +59,9 @@ pub type Recognizer<C> = Arc<
         + Sync,
 >;
 
+/// The function that names the methods of a catch-all route at a path.
+pub type MethodsAt = Arc<dyn Fn(&str) -> Vec<Method> + Send + Sync>;
+
 /// Returns the method of a catch-all route: it matches every method for which the template has no
 /// other route. Without such a route, the front door refuses those methods itself.
 ///
@@ -101,6 +104,8 @@ pub struct Route<C> {
     /// Whether its requests count towards no rate of their client: whoever watches the server may always
     /// ask.
     pub is_probe: bool,
+    /// The methods that a page may use at a path, where the route is a catch-all.
+    pub methods_at: Option<MethodsAt>,
     /// The form in which the front door refuses requests of this route.
     pub refusals: &'static Refusals,
     /// The function that answers.
@@ -137,6 +142,7 @@ impl<C> Route<C> {
             logged: &[],
             cors: None,
             is_probe: false,
+            methods_at: None,
             refusals: &PROBLEMS,
             handler,
         }
@@ -191,6 +197,12 @@ impl<C> Route<C> {
         Self { cors: Some(cors), ..self }
     }
 
+    /// Returns the same catch-all route, which has these methods at a path.
+    #[must_use]
+    pub fn with_methods_at(self, methods_at: MethodsAt) -> Self {
+        Self { methods_at: Some(methods_at), ..self }
+    }
+
     /// Returns the same route, which is refused in another form.
     #[must_use]
     pub fn refused_as(self, refusals: &'static Refusals) -> Self {
@@ -206,6 +218,7 @@ impl<C> Clone for Route<C> {
             recognizer: self.recognizer.clone(),
             voucher: self.voucher.clone(),
             cors: self.cors.clone(),
+            methods_at: self.methods_at.clone(),
             handler: Arc::clone(&self.handler),
             ..*self
         }

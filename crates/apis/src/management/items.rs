@@ -117,7 +117,7 @@ pub(super) async fn delete_api(apis: &Apis, call: &mut Call) -> Answered {
     Ok(empty_response(StatusCode::NO_CONTENT))
 }
 
-/// Removes a plan that no API names.
+/// Removes a plan that no API names and no key has.
 pub(super) async fn delete_plan(apis: &Apis, call: &mut Call) -> Answered {
     let name = call.params.get("name").to_owned();
     let removed = apis.change(|old| {
@@ -128,7 +128,10 @@ pub(super) async fn delete_plan(apis: &Apis, call: &mut Call) -> Answered {
         }
         let users = rest.definition.apis.iter().filter(|api| api.plan.as_ref() == Some(&name));
         let apis: Vec<String> = users.map(|api| api.name.clone()).collect();
-        if apis.is_empty() { Ok(rest) } else { Err(ApisError::InUse { plan: name.clone(), apis }) }
+        if apis.is_empty() {
+            return Ok(rest);
+        }
+        Err(ApisError::InUse { plan: name.clone(), apis, keys: vec![] })
     });
     removed.await.map_err(of)?;
     Ok(empty_response(StatusCode::NO_CONTENT))

@@ -18,7 +18,7 @@ pub(super) fn of(error: ApisError) -> Problem {
         ApisError::Unknown { .. } => Problem::of(Kind::NotFound).detail(sentence(&error)),
         ApisError::InUse { .. } => Problem::of(Kind::DependentItemExists)
             .detail(sentence(&error))
-            .hint("Give these APIs another plan first, or none."),
+            .hint("Give these APIs and keys another plan first."),
         ApisError::Subscription(_) => Problem::of(Kind::BadRequest).detail(sentence(&error)),
         ApisError::Meanwhile => Problem::of(Kind::MultiUserConflict),
         ApisError::Store(error) => of_store(error),

@@ -1,7 +1,7 @@
 //! Edits of a text: a range of its bytes and what takes their place.
 
 use super::pointer::is_name;
-use super::scan::{self, NotJson};
+use super::{Unfit, scan};
 
 /// Replaces the bytes from `from` to `to`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,21 +26,30 @@ pub(super) fn applied(text: &[u8], edits: &[Edit]) -> Vec<u8> {
 }
 
 /// Returns where the value begins that the names lead to from the value at `at`.
+///
+/// # Errors
+///
+/// [`Unfit`], also where a member on the way is there twice: which of them the next reader takes is not
+/// known here.
 pub(super) fn find(
     text: &[u8],
     at: usize,
     depth: usize,
     names: &[String],
-) -> Result<Option<usize>, NotJson> {
+) -> Result<Option<usize>, Unfit> {
     let Some((name, rest)) = names.split_first() else { return Ok(Some(at)) };
     let mut found = None;
     match text[at] {
         b'{' => {
+            let mut is_twice = false;
             scan::members(text, at, depth, |member| {
-                if found.is_none() && is_name(&text[member.name..member.name_end], name) {
-                    found = Some(member.value);
+                if is_name(&text[member.name..member.name_end], name) {
+                    is_twice |= found.replace(member.value).is_some();
                 }
             })?;
+            if is_twice {
+                return Err(Unfit::Twice(name.clone()));
+            }
         }
         b'[' => {
             let index = index_of(name);
@@ -68,7 +77,7 @@ pub(super) fn set(
     depth: usize,
     names: &[String],
     value: &[u8],
-) -> Result<Option<Edit>, NotJson> {
+) -> Result<Option<Edit>, Unfit> {
     let Some((name, rest)) = names.split_first() else {
         let to = scan::value(text, at, depth)?;
         return Ok(Some(Edit { from: at, to, bytes: value.to_vec() }));
@@ -99,7 +108,7 @@ fn insert(
     depth: usize,
     name: &str,
     value: &[u8],
-) -> Result<Option<Edit>, NotJson> {
+) -> Result<Option<Edit>, Unfit> {
     let mut spans = vec![];
     scan::items(text, at, depth, |begin, end| spans.push((begin, end)))?;
     let index = if name == "-" { Some(spans.len()) } else { index_of(name) };
@@ -118,19 +127,23 @@ pub(super) fn remove(
     at: usize,
     depth: usize,
     names: &[String],
-) -> Result<Option<Edit>, NotJson> {
+) -> Result<Option<Edit>, Unfit> {
     let Some((last, before)) = names.split_last() else { return Ok(None) };
     let Some(parent) = find(text, at, depth, before)? else { return Ok(None) };
     let depth = depth + before.len();
     let (mut spans, mut found) = (vec![], None);
     match text[parent] {
         b'{' => {
+            let mut is_twice = false;
             scan::members(text, parent, depth, |member| {
-                if found.is_none() && is_name(&text[member.name..member.name_end], last) {
-                    found = Some(spans.len());
+                if is_name(&text[member.name..member.name_end], last) {
+                    is_twice |= found.replace(spans.len()).is_some();
                 }
                 spans.push((member.name, member.value_end));
             })?;
+            if is_twice {
+                return Err(Unfit::Twice(last.clone()));
+            }
         }
         b'[' => {
             scan::items(text, parent, depth, |begin, end| spans.push((begin, end)))?;

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::*;
@@ -126,6 +127,31 @@ fn operations_that_make_no_sense_are_not_compiled() {
     assert_eq!(changed(json!([pointed]), r#"{"a":{"b":1}}"#), r#"{"a":{"c":1}}"#);
 }
 
+#[test]
+fn a_member_that_is_there_twice_is_not_changed_in_one_place_only() {
+    for (operation, body) in [
+        (json!({"op": "drop", "path": "/secret"}), r#"{"secret":1,"secret":2}"#),
+        (json!({"op": "drop", "path": "/secret"}), r#"{"secret":1,"s\u0065cret":2}"#),
+        (json!({"op": "drop", "path": "/a/secret"}), r#"{"a":{"secret":1},"a":{"secret":2}}"#),
+        (json!({"op": "drop", "path": "/*/secret"}), r#"[{"secret":1},{"secret":1,"secret":2}]"#),
+        (json!({"op": "drop", "path": "/a/*/b"}), r#"{"a":[],"\u0061":[{"b":1}]}"#),
+        (json!({"op": "add", "path": "/role", "value": "user"}), r#"{"role":"x","role":"admin"}"#),
+        (json!({"op": "add", "path": "/a/b", "value": 1}), r#"{"a":{"b":2},"a":{"b":3}}"#),
+        (json!({"op": "rename", "path": "/a", "to": "b"}), r#"{"a":1,"a":2}"#),
+        (json!({"op": "move", "path": "/a", "to": "/b"}), r#"{"a":1,"a":2}"#),
+        (json!({"op": "move", "path": "/a", "to": "/b"}), r#"{"a":1,"b":2,"b":3}"#),
+    ] {
+        let done = transform(json!([operation])).apply(body.as_bytes()).map(Cow::into_owned);
+
+        assert!(matches!(done, Err(Unfit::Twice(_))), "{operation} on {body}: {done:?}");
+    }
+    let untouched = r#"{"x":1,"x":2,"a":{"a":1}}"#;
+    assert_eq!(
+        changed(json!([{"op": "drop", "path": "/a/a"}]), untouched),
+        r#"{"x":1,"x":2,"a":{}}"#
+    );
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -203,7 +229,133 @@ fn on_tree(operation: &Operation, tree: &mut Value) {
     }
 }
 
+/// JSON whose objects may have a name twice, each written in several ways.
+fn any_doubled_json() -> impl Strategy<Value = String> {
+    let written = prop_oneof![
+        3 => "[a-c]".prop_map(|name| format!("\"{name}\"")),
+        1 => "[a-c]".prop_map(|name| format!("\"\\u{:04x}\"", u32::from(name.as_bytes()[0]))),
+    ];
+    let leaf = prop_oneof![Just("1".to_owned()), Just("null".to_owned()), Just("\"a\"".to_owned())];
+    leaf.prop_recursive(4, 32, 4, move |inner| {
+        let members = prop::collection::vec((written.clone(), inner.clone()), 0..4);
+        prop_oneof![
+            1 => prop::collection::vec(inner, 0..4).prop_map(|items| format!("[{}]", items.join(","))),
+            3 => members.prop_map(|members| {
+                let members: Vec<_> = members.iter().map(|(n, v)| format!("{n}:{v}")).collect();
+                format!("{{{}}}", members.join(" , "))
+            }),
+        ]
+    })
+}
+
+/// A value whose objects keep every member.
+#[derive(Debug, Clone, PartialEq)]
+enum Doubled {
+    Leaf,
+    Array(Vec<Doubled>),
+    Object(Vec<(String, Doubled)>),
+}
+
+impl<'de> Deserialize<'de> for Doubled {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> serde::de::Visitor<'de> for Read {
+            type Value = Doubled;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("JSON")
+            }
+
+            fn visit_unit<E>(self) -> Result<Doubled, E> {
+                Ok(Doubled::Leaf)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Doubled, E> {
+                Ok(Doubled::Leaf)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Doubled, E> {
+                Ok(Doubled::Leaf)
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut all: A,
+            ) -> Result<Doubled, A::Error> {
+                let mut items = vec![];
+                while let Some(item) = all.next_element()? {
+                    items.push(item);
+                }
+                Ok(Doubled::Array(items))
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut all: A,
+            ) -> Result<Doubled, A::Error> {
+                let mut members = vec![];
+                while let Some(member) = all.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Doubled::Object(members))
+            }
+        }
+        from.deserialize_any(Read)
+    }
+}
+
+impl Doubled {
+    /// Returns every value that any reader could find at a path.
+    fn all_at(&self, steps: &[&str]) -> Vec<&Self> {
+        let Some((step, rest)) = steps.split_first() else { return vec![self] };
+        match self {
+            Self::Array(items) if *step == "*" => {
+                items.iter().flat_map(|item| item.all_at(rest)).collect()
+            }
+            Self::Object(members) if *step != "*" => {
+                let own = members.iter().filter(|(name, _)| name == step);
+                own.flat_map(|(_, value)| value.all_at(rest)).collect()
+            }
+            _ => vec![],
+        }
+    }
+}
+
 proptest! {
+    #[test]
+    fn no_reader_finds_what_was_dropped_or_replaced(
+        body in any_doubled_json(),
+        before in prop::collection::vec("[abc*]", 0..3),
+        last in "[a-c]",
+        kind in 0..3,
+    ) {
+        let path = before.iter().chain([&last]).fold(String::new(), |path, step| path + "/" + step);
+        let steps: Vec<&str> = path[1..].split('/').collect();
+        let operation = match kind {
+            0 => Operation::Drop { path: path.clone() },
+            1 => Operation::Rename { path: path.clone(), to: "z".into() },
+            _ => Operation::Add { path: path.clone(), value: json!([]) },
+        };
+        let done = Transform::new(&[operation]).unwrap().apply(body.as_bytes()).map(Cow::into_owned);
+
+        let read = |text: &[u8]| serde_json::from_slice::<Doubled>(text).unwrap();
+        let before = read(body.as_bytes());
+        match done {
+            Err(error) => {
+                prop_assert!(matches!(error, Unfit::Twice(_)));
+                // Some way to the path, or a part of it, is there twice.
+                let ways = |upto: usize| before.all_at(&steps[..upto]).len();
+                prop_assert!((1..=steps.len()).any(|upto| ways(upto) > 1), "{body} {path}");
+            }
+            Ok(text) => {
+                let after = read(&text);
+                for found in after.all_at(&steps) {
+                    prop_assert!(kind == 2 && *found == Doubled::Array(vec![]), "{body} {path}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn scanning_changes_what_a_tree_would(
         tree in any_json(),

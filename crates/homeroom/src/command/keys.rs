@@ -1,11 +1,11 @@
-//! `homeroom keys create | list | rotate | add-certificate | remove-certificate | suspend | resume |
-//! revoke | explain`.
+//! `homeroom keys create | list | subscribe | rotate | add-certificate | remove-certificate | suspend |
+//! resume | revoke | explain`.
 
 use std::path::Path;
 
 use clap::{Args, Subcommand};
 use homeroom_access::{Explain, Manage, Scope};
-use homeroom_apis::Subscription;
+use homeroom_apis::{ApisRequest, Subscription};
 use homeroom_gateway::fingerprint_of;
 use homeroom_http::Fingerprint;
 use serde_json::Value;
@@ -71,6 +71,26 @@ enum KeysCommand {
     /// Lists all keys, without secrets
     #[command(after_help = "Example:\n  homeroom keys list --json")]
     List {
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Says anew which published APIs a key may call, and by which plan
+    #[command(after_help = "Examples:
+  homeroom keys subscribe 3f2a… --apis payments --plan silver
+  homeroom keys subscribe 3f2a… --apis payments,orders --api-scopes items.read")]
+    Subscribe {
+        /// The key
+        key: String,
+        /// Published APIs that the key may call, by name; * for all
+        #[arg(long, value_delimiter = ',', value_name = "NAMES", required = true)]
+        apis: Vec<String>,
+        /// Plan that limits its calls [default: that of each API]
+        #[arg(long)]
+        plan: Option<String>,
+        /// Scopes that the key has for operations of these APIs
+        #[arg(long, value_delimiter = ',', value_name = "SCOPES")]
+        api_scopes: Vec<String>,
         /// Prints JSON
         #[arg(long)]
         json: bool,
@@ -185,6 +205,11 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
                 return answer(&config, asked, json);
             }
             (manage, json)
+        }
+        KeysCommand::Subscribe { key, apis, plan, api_scopes, json } => {
+            let subscription = Subscription { plan, apis, scopes: api_scopes };
+            let asked = ApisRequest::Subscribe { key, subscription };
+            return answer(&config, Request::Apis(asked), json);
         }
         KeysCommand::List { json } => (Manage::ListKeys {}, json),
         KeysCommand::Rotate { key, old_secret_seconds, json } => {

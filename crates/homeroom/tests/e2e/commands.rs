@@ -93,6 +93,7 @@ const MAKING_NO_STORE: &[&[&str]] = &[
     &["backup", "copy.db"],
     &["keys", "list"],
     &["keys", "rotate", "nobody"],
+    &["keys", "subscribe", "nobody", "--apis", "*"],
     &["keys", "suspend", "nobody"],
     &["keys", "revoke", "nobody"],
     &["keys", "explain", "nobody", "GET", "/ed-fi/students"],

@@ -1,6 +1,7 @@
 //! End-to-end tests of the real program, as its operators and clients use it.
 #![expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
 
+mod addresses;
 mod administration;
 mod archives;
 mod attacked;
@@ -37,6 +38,7 @@ mod lying;
 mod one_store;
 mod outputs;
 mod overload;
+mod pages;
 mod pooler;
 mod postgres;
 mod prefix;

@@ -214,3 +214,48 @@ fn limits_groups_and_documents_that_make_no_sense_are_told_with_their_places() {
         assert!(linted.stderr.contains(told), "{told}: {}", linted.stderr);
     }
 }
+
+#[test]
+fn a_key_has_a_plan_that_is_there_or_none() {
+    let (place, upstream) = (Place::new(), Upstream::start());
+    let server = Server::start(&place);
+    let file = |plans: &str| {
+        let url = upstream.url();
+        let (name, rest) = ("name = 'a'\ncontext = 'a'\nversion = 'v1'", "security = 'oauth2'");
+        format!("{plans}[[apis]]\n{name}\nupstream = ['{url}']\n{rest}\n")
+    };
+    let plan = |name: &str| format!("[[plans]]\nname = '{name}'\nquota = '2/month'\n");
+    publish(&place, &file(&(plan("gold") + &plan("silver"))));
+    let keys = || place.json(&["keys", "list", "--json"])["keys"].as_array().unwrap().len();
+    let before = keys();
+
+    let wrong_plan = place.run(&["keys", "create", "--apis", "a", "--plan", "nope"]);
+    let wrong_api = place.run(&["keys", "create", "--apis", "nosuch"]);
+
+    assert_eq!((wrong_plan.code, wrong_api.code), (Some(1), Some(1)));
+    assert!(wrong_plan.stderr.contains("no plan nope; plans: gold, silver"), "{wrong_plan:?}");
+    assert!(wrong_api.stderr.contains("no API nosuch; APIs: a"), "{wrong_api:?}");
+    assert_eq!(keys(), before, "no key is left behind");
+
+    let key = subscriber(&place, &["--apis", "a", "--plan", "gold"]);
+    let mut client = server.client_of(&key);
+    let mut admin = server.client_of(&subscriber(&place, &["--scope", "admin"]));
+    let mut remove = |plan: &str| {
+        let path = format!("/adminapi/gateway/v1/plans/{plan}");
+        let removed = admin.send("DELETE", &path, &[], None).unwrap();
+        (removed.status, removed.text().contains(&key.0))
+    };
+    assert_eq!(remove("gold"), (409, true), "it says whose plan it is");
+    place.write("apis.toml", file(&plan("silver")));
+    let applied = place.run(&["gateway", "apply", "apis.toml"]);
+    assert_eq!(applied.code, Some(1));
+    assert!(applied.stderr.contains(&key.0), "{applied:?}");
+    let statuses: Vec<u16> = (0..3).map(|_| client.get("/apis/a/v1/x").status).collect();
+    assert_eq!(statuses, [200, 200, 429]);
+
+    place.done(&["keys", "subscribe", &key.0, "--apis", "a", "--plan", "silver"]);
+    assert_eq!(client.get("/apis/a/v1/x").status, 200, "by the other plan");
+    assert_eq!(remove("gold"), (204, false));
+    place.done(&["keys", "revoke", &key.0]);
+    assert_eq!(remove("silver"), (204, false), "a revoked key keeps no plan");
+}

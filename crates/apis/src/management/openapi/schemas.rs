@@ -210,6 +210,10 @@ fn api() -> (Value, Vec<&'static str>) {
         "request_headers": headers,
         "response_headers": headers,
         "cors_origins": texts("Origins whose pages may call it."),
+        "cors_credentials": {
+            "type": "boolean",
+            "description": "Whether those pages may have cookies and client certificates sent along.",
+        },
         "allow": texts("Networks from which it may be called."),
         "deny": texts("Networks from which it may not be called."),
     });
