@@ -10,6 +10,19 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
 
+/** Gives scripts the names of the elements in the server's table, by standard. */
+const elements = {
+  name: "elements",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /cmi\.toml$/ }, async ({ path }) => {
+      const [, old, recent] = (await readFile(path, "utf8")).split(/^\[scorm(?:12|2004)\]$/m);
+      const names = (text) => [...text.matchAll(/^ {2}\{ name = "([^"]+)"/gm)].map(([, name]) => name);
+      if (!old || !recent) throw new Error(`${path} has another form than expected`);
+      const found = { "1.2": names(old), "2004": names(recent) };
+      return { contents: JSON.stringify(found), loader: "json", watchFiles: [path] };
+    }),
+};
+
 /** Bundles the unit tests, for Node's own test runner. */
 async function buildTests() {
   const folder = join(here, "player/tests");
@@ -22,6 +35,7 @@ async function buildTests() {
     format: "esm",
     target: "node20",
     outExtension: { ".js": ".mjs" },
+    plugins: [elements],
     logLevel: "warning",
   });
 }
@@ -41,6 +55,7 @@ async function buildPages() {
     legalComments: "none",
     metafile: true,
     write: false,
+    plugins: [elements],
     logLevel: "warning",
   });
   const files = new Map(

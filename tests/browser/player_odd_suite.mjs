@@ -14,11 +14,13 @@ const names = {
     place: "cmi.core.lesson_location",
     done: [["cmi.core.lesson_status", "completed"]],
     wrong: [
-      ["cmi.core.nothing", "", "201"],
-      ["", "", "201"],
+      ["cmi.core.nothing", "", "401"],
+      ["", "", "401"],
       ["cmi.core.session_time", "", "404"],
       ["cmi.interactions.0.id", "", "404"],
-      ["toString", "", "201"],
+      ["toString", "", "401"],
+      ["cmi.core", "", "401"],
+      ["cmi.reset", "", "401"],
       ["cmi.objectives.99.id", "", "201"],
     ],
   },
@@ -30,9 +32,11 @@ const names = {
       ["cmi.nothing", "", "401"],
       ["", "", "301"],
       ["cmi.session_time", "", "405"],
-      ["cmi.interactions.0.id", "", "301"],
+      ["cmi.interactions.0.id", "", "403"],
       ["toString", "", "401"],
-      ["cmi.objectives.99.id", "", "301"],
+      ["cmi.score", "", "401"],
+      ["cmi.reset", "", "401"],
+      ["cmi.objectives.99.id", "", "403"],
     ],
   },
 };
@@ -134,8 +138,8 @@ for (const edition of ["1.2", "2004"]) {
     const { page, sco } = await launch(context, id, registration);
     await setAll(sco, [[name.place, "the end"], ...name.done]);
     same(await sco.finish(), "true", "Finish");
-    same(await sco.finish(), "false", "Finish again");
-    if (!["101", "113"].includes(await sco.error())) throw new Error(`the error after a second Finish: ${await sco.error()}`);
+    // SCORM 1.2's second Finish does nothing and is not refused: content that says it on every way out would complain.
+    same(await sco.finish(), edition === "1.2" ? "true" : "false", "Finish again");
     same(await sco.tryTo(name.place, "after the end"), "false", "SetValue after Finish");
     await until("the report", () => server.report(registration), (found) => found.registrationCompletion === "COMPLETED");
     await page.close();
@@ -151,6 +155,8 @@ for (const edition of ["1.2", "2004"]) {
       const { page, sco } = await launch(await fresh(), id, registration);
       await sco.set("cmi.suspend_data", data);
       await sco.set(name.place, "last");
+      // Browsers carry at most 64 KiB for a page that is gone; what is larger needs the page until it is saved.
+      if (length > 60_000) await saved(page);
       await page.close();
 
       const again = await launch(await fresh(), id, registration);

@@ -1,6 +1,7 @@
 // The API object that content finds: our own, around scorm-again's. It tells us what content sets and
 // calls, and never throws into content.
 
+import { isElement } from "./elements";
 import type { Call, Cmi } from "./launch";
 
 /** The part of scorm-again's objects that the player uses. */
@@ -41,6 +42,10 @@ const TOLERANT = new Set(["cmi.suspend_data", "cmi.comments", "cmi.location", "c
 /** The most characters that such a value may have. */
 const TOLERATED_MAX = 500_000;
 
+/** A name that is no element of either standard: asked in the place of others that are none, but are
+ *  members of scorm-again's objects. */
+const NO_ELEMENT = "cmi.no_element";
+
 /** Makes the API object of a session. `stored`: what the SCO has set before. */
 export function facade(standard: "1.2" | "2004", inner: Inner, stored: Cmi, watch: Watch): Api {
   const long = new Map<string, string>();
@@ -80,13 +85,14 @@ export function facade(standard: "1.2" | "2004", inner: Inner, stored: Cmi, watc
     if (isOpen && result === "true") watch.ended();
     return result;
   };
+  const asked = (element: string) => (element === "" || isElement(standard, element) ? element : NO_ELEMENT);
   const getValue = (element = "") => {
-    const found = inner.lmsGetValue(element);
+    const found = inner.lmsGetValue(asked(element));
     return inner.isInitialized() ? (long.get(element) ?? found) : found;
   };
   const setValue = (element = "", value = "") => {
     const isLong = TOLERANT.has(element) && value.length > limit(standard, element) && value.length <= TOLERATED_MAX;
-    const result = inner.lmsSetValue(element, isLong ? value.slice(0, limit(standard, element)) : value);
+    const result = inner.lmsSetValue(asked(element), isLong ? value.slice(0, limit(standard, element)) : value);
     if (result !== "true") return result;
     if (isLong) long.set(element, value);
     else long.delete(element);

@@ -190,3 +190,27 @@ test("SCORM 2004: content finds the objectives of the manifest, after its own", 
   assert.equal(api["GetValue"]?.("cmi.objectives.0.id"), "second");
   assert.equal(api["GetValue"]?.("cmi.objectives.1.id"), "first");
 });
+
+test("nothing but elements is reached by a name, and what is refused changes nothing", async () => {
+  const inner = ["toString", "constructor", "__proto__", "cmi", "cmi.reset", "cmi.initialized", "cmi.jsonString", "cmi.objectives.childArray", "settings", "lmsFinish", "cmi.objectives.0", "cmi.score.toJSON"];
+  for (const [{ api }, prefix, code, place] of [
+    [await api12(), "LMS", "401", "cmi.core.lesson_location"],
+    [await api2004(), "", "401", "cmi.location"],
+  ] as const) {
+    const call = (what: string, ...values: unknown[]) => api[prefix + what]?.(...values);
+    assert.equal(call("Initialize", ""), "true");
+    for (const name of [...inner, prefix === "" ? "cmi.score" : "cmi.core"]) {
+      assert.equal(call("SetValue", name, "x"), "false", name);
+      assert.equal(call("GetLastError"), code, name);
+      assert.equal(call("GetValue", name), "", name);
+      assert.equal(call("GetLastError"), code, name);
+    }
+    assert.equal(call("SetValue", place, "7"), "true");
+    assert.equal(call("GetValue", place), "7");
+    const score = prefix === "" ? "cmi.score" : "cmi.core.score";
+    for (const name of ["cmi._version", `${score}._children`, "cmi.objectives._count", "cmi.objectives._children", "cmi.interactions._count"]) {
+      assert.notEqual(call("GetValue", name), "", name);
+      assert.equal(call("GetLastError"), "0", name);
+    }
+  }
+});

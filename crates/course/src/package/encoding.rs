@@ -81,16 +81,17 @@ fn is_utf_8_for_sure(text: &str, said: &'static Encoding) -> bool {
 }
 
 fn as_said<'b>(bytes: &'b [u8], name: &str, encoding: &'static Encoding) -> Decoded<'b> {
-    let (text, is_bad) = encoding.decode_without_bom_handling(bytes);
-    let wrong = is_bad.then(|| {
-        format!("the manifest says that it is in {name}, but has signs that are not; they are lost")
-    });
-    Decoded { text, encoding, wrong }
+    let found = read(bytes, encoding, None);
+    let wrong = found.wrong.map(|wrong| format!("{wrong}, and it says that it is in {name}"));
+    Decoded { wrong, ..found }
 }
 
 fn read<'b>(bytes: &'b [u8], encoding: &'static Encoding, wrong: Option<String>) -> Decoded<'b> {
-    let (text, _) = encoding.decode_without_bom_handling(bytes);
-    Decoded { text, encoding, wrong }
+    let (text, has_lost) = encoding.decode_without_bom_handling(bytes);
+    let lost = has_lost.then(|| {
+        format!("the manifest has bytes that are no signs of {}; they are lost", encoding.name())
+    });
+    Decoded { text, encoding, wrong: wrong.or(lost) }
 }
 
 /// Returns the encoding that the declaration at the beginning of a file names.

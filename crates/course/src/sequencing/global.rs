@@ -61,21 +61,25 @@ fn read(node: &mut Node, globals: &Globals) {
     }
     let Node { definition, tracking, .. } = node;
     for objective in &definition.mapped {
-        let status = if objective.is_primary {
-            &mut tracking.own
+        let own = if objective.is_primary {
+            tracking.own
         } else {
-            tracking.objectives.entry(objective.id.clone()).or_default()
+            tracking.objectives.get(&objective.id).copied().unwrap_or_default()
         };
-        for map in &objective.maps {
-            let Some(global) = globals.get(&map.target) else { continue };
-            let mut found = copied(*global, map.reads);
+        let read = objective.maps.iter().filter_map(|map| {
+            let mut found = copied(*globals.get(&map.target)?, map.reads);
             // Where the measure decides, it alone is read.
             if objective.passing.is_some() {
                 found.satisfied = None;
             }
-            *status = status.or(found);
+            Some(found)
+        });
+        let status = decided(read.fold(own, Status::or), objective);
+        if objective.is_primary {
+            tracking.own = status;
+        } else if status.is_known() {
+            tracking.objectives.insert(objective.id.clone(), status);
         }
-        *status = decided(*status, objective);
     }
 }
 

@@ -262,6 +262,16 @@ fn commands_check_add_and_list_courses() {
     let refused = place.run(&["course", "check", broken.to_str().unwrap()]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
     assert!(refused.stdout.contains("fail"), "{refused:?}");
+    // What an import would refuse, a check finds: here a wrong checksum.
+    let mut damaged = sample_package();
+    let listed = damaged.windows(4).rposition(|window| window == b"PK\x01\x02").unwrap();
+    damaged[listed + 16] ^= 0xff;
+    let damaged = place.write("damaged.zip", damaged);
+    let damaged = damaged.to_str().unwrap();
+    let refused = place.run(&["course", "check", damaged]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stdout.contains("fail  a file of the archive"), "{refused:?}");
+    assert_eq!(place.run(&["course", "add", damaged]).code, Some(1));
 
     let added = place.json(&["course", "add", file, "--json"]);
     assert_eq!((&added["course"], &added["version"]), (&json!("library"), &json!(0)), "{added}");

@@ -12,6 +12,7 @@ mod commands;
 mod configuration;
 mod course_erasure;
 mod course_posts;
+mod course_roll_up;
 mod course_sessions;
 mod course_settings;
 mod courses;

@@ -1,0 +1,139 @@
+//! What a course of SCORM 2004 comes to when its activities share global objectives.
+
+use homeroom_course::packed;
+use serde_json::{Value, json};
+
+use crate::support::{Database, Learning, Place, Server};
+
+/// Returns a package of items with their sequencing.
+fn package(items: &[(&str, String)]) -> Vec<u8> {
+    let list = items.iter().map(|(id, sequencing)| {
+        format!(
+            "<item identifier='{id}' identifierref='r'><title>{id}</title>\
+             <imsss:sequencing>{sequencing}</imsss:sequencing></item>"
+        )
+    });
+    let list = list.collect::<String>();
+    let manifest = format!(
+        "<manifest identifier='m' xmlns:imsss='http://www.imsglobal.org/xsd/imsss' \
+         xmlns:adlcp='http://www.adlnet.org/xsd/adlcp_v1p3'><metadata><schemaversion>2004 4th Edition\
+         </schemaversion></metadata><organizations><organization identifier='o'><title>T</title>{list}\
+         <imsss:sequencing><imsss:controlMode choice='1' flow='1'/></imsss:sequencing></organization>\
+         </organizations><resources><resource identifier='r' adlcp:scormType='sco' href='a.html'/>\
+         </resources></manifest>"
+    );
+    packed(&[("imsmanifest.xml", &manifest), ("a.html", "a")])
+}
+
+fn objective(name: &str, id: &str, target: &str, how: &str) -> String {
+    format!(
+        "<imsss:{name} objectiveID='{id}'><imsss:mapInfo targetObjectiveID='{target}' {how}/>\
+         </imsss:{name}>"
+    )
+}
+
+/// Items that are open once the one before is satisfied.
+fn in_order() -> Vec<u8> {
+    let rule = "<imsss:sequencingRules><imsss:preConditionRule>\
+        <imsss:ruleConditions conditionCombination='any'>\
+        <imsss:ruleCondition referencedObjective='before' operator='not' condition='satisfied'/>\
+        <imsss:ruleCondition referencedObjective='before' operator='not' \
+        condition='objectiveStatusKnown'/></imsss:ruleConditions>\
+        <imsss:ruleAction action='disabled'/></imsss:preConditionRule></imsss:sequencingRules>";
+    let names = ["one", "two", "three", "four"];
+    let items = names.iter().enumerate().map(|(at, name)| {
+        let own = objective("primaryObjective", "own", name, "writeSatisfiedStatus='1'");
+        let sequencing = match at.checked_sub(1).map(|at| names[at]) {
+            None => format!("<imsss:objectives>{own}</imsss:objectives>"),
+            Some(before) => {
+                let before = objective("objective", "before", before, "");
+                format!("{rule}<imsss:objectives>{own}{before}</imsss:objectives>")
+            }
+        };
+        (*name, sequencing)
+    });
+    package(&items.collect::<Vec<_>>())
+}
+
+/// A pretest that writes an objective, and a module that reads it.
+fn with_pretest() -> Vec<u8> {
+    let of = |how: &str| {
+        let primary = objective("primaryObjective", "p", "g1", how);
+        format!("<imsss:objectives>{primary}</imsss:objectives>")
+    };
+    package(&[
+        ("pretest", of("readSatisfiedStatus='0' writeSatisfiedStatus='1'")),
+        ("module", of("readSatisfiedStatus='true'")),
+    ])
+}
+
+fn passed(sequence: u32, activity: &str) -> Value {
+    json!({ "sequence": sequence, "activity": activity, "exit": true, "cmi": {
+        "cmi.completion_status": "completed", "cmi.success_status": "passed",
+    }})
+}
+
+fn report(lms: &mut Learning, registration: &str) -> Value {
+    let all = "includeChildResults=true&includeInteractionsAndObjectives=true";
+    lms.get(&format!("/registrations/{registration}?{all}"))
+}
+
+fn roll_up(place: &Place, server: &Server) {
+    let mut lms = Learning::of(place, server);
+    for (course, package) in [("pretest", with_pretest()), ("order", in_order())] {
+        let imported = lms.import(course, &package);
+        assert_eq!(imported["status"], "COMPLETE", "{imported}");
+        lms.register(course, course);
+    }
+
+    // What the browser says about other objectives is not believed.
+    let launch = lms.launch("pretest");
+    let mut commit = passed(1, "pretest");
+    commit["globalObjectives"] = json!({
+        "forged.anything": { "satisfied": true, "measure": 1 }, "g1": { "satisfied": false },
+    });
+    assert_eq!(lms.commit(&launch, &commit).status, 200);
+    let found = report(&mut lms, "pretest");
+    assert_eq!(found["registrationSuccess"], "PASSED", "{found}");
+    let parts = found["activityDetails"]["children"].as_array().unwrap();
+    let parts: Vec<_> = parts.iter().map(|one| one["activitySuccess"].as_str().unwrap()).collect();
+    assert_eq!(parts, ["PASSED", "PASSED"]);
+    let objectives = found["globalObjectives"].as_array().unwrap();
+    assert_eq!(objectives.len(), 1, "{found}");
+    assert_eq!(objectives[0]["id"], "g1");
+    assert_eq!(objectives[0]["objectiveSuccess"], "PASSED");
+    assert!(lms.boot(&launch)["globalObjectives"].get("forged.anything").is_none());
+
+    // A new attempt at the pretest does not take back what the first one has come to.
+    let again = json!({
+        "sequence": 2, "activity": "pretest", "attempt": "new", "cmi": { "cmi.location": "1" }
+    });
+    assert_eq!(lms.commit(&launch, &again).status, 200);
+    let found = report(&mut lms, "pretest");
+    let parts = &found["activityDetails"]["children"];
+    assert_eq!(parts[0]["activitySuccess"], "UNKNOWN", "{found}");
+    assert_eq!(parts[1]["activitySuccess"], "PASSED", "{found}");
+
+    // Activities open one after the other.
+    let launch = lms.launch("order");
+    let closed = |lms: &mut Learning| lms.boot(&launch)["unavailable"].clone();
+    assert_eq!(closed(&mut lms), json!(["two", "three", "four"]));
+    assert_eq!(lms.commit(&launch, &passed(1, "one")).status, 200);
+    assert_eq!(closed(&mut lms), json!(["three", "four"]));
+    assert_eq!(lms.commit(&launch, &passed(2, "two")).status, 200);
+    assert_eq!(closed(&mut lms), json!(["four"]));
+    let asked = json!({ "redirectOnExitUrl": "", "startSco": "four" });
+    let link = lms.post("/registrations/order/launchLink", &asked).json();
+    let link = link["launchLink"].as_str().unwrap().to_owned();
+    assert_ne!(lms.boot(&link[link.find("/play/").unwrap()..])["start"], "four");
+}
+
+#[test]
+fn activities_share_global_objectives() {
+    let place = Place::new();
+    roll_up(&place, &Server::start(&place));
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+        roll_up(&place, &Server::start(&place));
+    }
+}
