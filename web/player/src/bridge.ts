@@ -2,12 +2,12 @@
 
 import "./style.css";
 import { load12, load2004, prepare2004 } from "./engine";
-import { none, openJournal } from "./journal";
+import { none, openShelf } from "./journal";
 import { boot, is2004, leaves, type Boot } from "./launch";
 import { read, type Ask, type State } from "./messages";
 import { Outbox } from "./outbox";
 import { Open, path12, type Path } from "./path";
-import { nothing } from "./pending";
+import { overlay, replay } from "./replay";
 import { road } from "./road";
 import { Sequenced } from "./sequenced";
 import { Stage } from "./stage";
@@ -16,7 +16,7 @@ import { language, words } from "./words";
 /** Milliseconds that a course waits for what an earlier launch has left to be saved. */
 const REPLAY_MAX = 8000;
 
-async function way(boot: Boot): Promise<Path> {
+async function path(boot: Boot): Promise<Path> {
   const { standard } = boot.course;
   if (standard === "SCORM12") return path12(boot, await load12());
   if (!is2004(standard)) return new Open(boot, undefined);
@@ -33,23 +33,29 @@ async function main(): Promise<void> {
   let told = await boot(location.pathname);
   const shell = window.parent === window ? undefined : window.parent;
   const tracked = told.tracking && told.mode !== "browse" && told.registration !== null;
-  const journal = tracked
-    ? await openJournal(`${told.registration?.id}#${told.registration?.instance}`, told.launch)
-    : none;
+  const shelf = tracked ? await openShelf(`${told.registration?.id}#${told.registration?.instance}`) : none;
+  const way = road(told.paths.results);
+  const bytesMax = (told.settings?.bodyBytesMax ?? 1024 * 1024) - 1024;
+
+  // What earlier pages could not say is said first, so that content reads it.
+  const { saved, lost, rest } = await replay(await shelf.left(), way, bytesMax, REPLAY_MAX);
+  if (saved) told = (await boot(location.pathname).catch(() => undefined)) ?? told;
+  overlay(told, rest);
+
   let stage: Stage | undefined;
   let last: Pick<State, "status" | "savedAt"> = { status: "saved", savedAt: null };
-
   const show = () => {
     if (!shell || !stage) return;
     shell.postMessage({ homeroom: "state", ...last, ...stage.state() } satisfies State, told.origins.main);
   };
   const outbox = new Outbox({
-    road: road(told.paths.results),
-    journal,
-    sequence: told.sequence,
+    road: way,
+    journal: shelf.journal(told.launch, told.session),
+    session: told.session,
     seconds: told.settings?.commitSeconds ?? 20,
-    bytesMax: (told.settings?.bodyBytesMax ?? 1024 * 1024) - 1024,
+    bytesMax,
     isTracked: tracked,
+    ...(lost ? { note: "lost" as const } : {}),
     onStatus: (status, savedAt) => {
       last = { status, savedAt: savedAt ?? null };
       show();
@@ -57,34 +63,13 @@ async function main(): Promise<void> {
   });
   listen(outbox);
 
-  // What an earlier launch could not say is said first, so that content reads it.
-  const left = tracked ? await journal.left() : [];
-  if (left.length > 0) {
-    for (const { pending } of left) {
-      const { final: _, ...rest } = { ...pending, calls: [] };
-      outbox.add({ ...nothing(), ...rest });
-    }
-    const again = (await outbox.done(REPLAY_MAX)) ? await boot(location.pathname).catch(() => undefined) : undefined;
-    left.forEach((one) => one.forget());
-    if (again) {
-      told = again;
-    } else {
-      for (const { pending } of left) {
-        for (const [id, { cmi }] of Object.entries(pending.activities)) {
-          const state = told.states?.[id];
-          if (state) Object.assign(state.cmi, cmi);
-        }
-      }
-    }
-  }
-
   const tag = language(told.culture, navigator.languages);
   document.documentElement.lang = tag;
   document.title = told.course.title;
   const heading = document.getElementById("title");
   if (heading) heading.textContent = told.course.title;
   const place = document.getElementById("stage") ?? document.body;
-  stage = new Stage(place, told, await way(told), outbox, words(tag), show);
+  stage = new Stage(place, told, await path(told), outbox, words(tag), show);
   window.addEventListener("message", (event) => {
     const ask = shell && read<Ask>(event, told.origins.main, shell, "ask");
     if (ask) stage?.ask(ask.request, ask.target);

@@ -1,19 +1,32 @@
 // What is not acknowledged, kept by the browser until it is. Where storage is blocked, as in frames of
-// another site in some browsers, the journal keeps nothing and everything else works as before.
+// another site in some browsers, nothing is kept and everything else works as before. Content can read what
+// is here: it has no secrets.
 
 import type { Pending } from "./pending";
 
-/** A place for what is not acknowledged. */
+/** A place for what a page has not got acknowledged. */
 export interface Journal {
-  /** Keeps `pending` in place of what this launch has kept before; undefined forgets it. */
-  keep(pending: Pending | undefined): void;
-  /** Takes what other launches of the registration have left, the oldest first. */
-  left(): Promise<Left[]>;
+  /** Keeps `pending` in place of what this page has kept before; undefined forgets it. `sequence`: the number of
+   *  the page's last commit. */
+  keep(pending: Pending | undefined, sequence: number): void;
 }
 
-/** What another launch has left. */
+/** The journals of a registration. */
+export interface Shelf {
+  /** Takes what pages have left, the oldest first. */
+  left(): Promise<Left[]>;
+  /** The journal of a page. */
+  journal(launch: string, session: string): Journal;
+}
+
+/** What a page has left. */
 export interface Left {
+  launch: string;
+  session: string;
+  /** The number of its last commit before. */
+  sequence: number;
   pending: Pending;
+  /** Forgets it, unless its page is there after all and has kept something else since. */
   forget(): void;
 }
 
@@ -21,23 +34,28 @@ export interface Left {
 interface Row {
   registration: string;
   launch: string;
+  session: string;
+  sequence: number;
   at: number;
   pending: Pending;
 }
 
-const STORE = "pending";
+const STORE = "left";
+/** Where the first version of the player has kept what a launch has left. */
+const FIRST_STORE = "pending";
+/** The number that stands for all commits of a page: the server's greatest. */
+const SEQUENCE_MAX = 2 ** 31 - 1;
 
-/** Entries of launches that are older than this are of no use to anyone: 90 days in milliseconds. */
+/** What pages have left that is older than this is of no use to anyone: 90 days in milliseconds. */
 const AGE_MAX = 90 * 24 * 3600 * 1000;
 
-/** A journal that keeps nothing. */
-export const none: Journal = { keep: () => undefined, left: async () => [] };
+/** Journals that keep nothing. */
+export const none: Shelf = { left: async () => [], journal: () => ({ keep: () => undefined }) };
 
-/** Opens the journal of a launch; {@link none} where the browser allows no storage. */
-export async function openJournal(registration: string, launch: string): Promise<Journal> {
+/** Opens the journals of a registration; {@link none} where the browser allows no storage. */
+export async function openShelf(registration: string): Promise<Shelf> {
   try {
-    const database = await open();
-    return new Stored(database, registration, launch);
+    return new Stored(await open(), registration);
   } catch {
     return none;
   }
@@ -46,12 +64,11 @@ export async function openJournal(registration: string, launch: string): Promise
 function open(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const wait = setTimeout(() => reject(new Error("the database does not open")), 3000);
-    const request = indexedDB.open("homeroom-player", 1);
-    request.onupgradeneeded = () => {
-      request.result.createObjectStore(STORE, { keyPath: ["registration", "launch"] });
-    };
+    const request = indexedDB.open("homeroom-player", 2);
+    request.onupgradeneeded = () => upgrade(request.result, request.transaction);
     request.onsuccess = () => {
       clearTimeout(wait);
+      request.result.onversionchange = () => request.result.close();
       resolve(request.result);
     };
     request.onerror = () => {
@@ -61,19 +78,32 @@ function open(): Promise<IDBDatabase> {
   });
 }
 
-class Stored implements Journal {
+function upgrade(database: IDBDatabase, transaction: IDBTransaction | null): void {
+  const store = database.createObjectStore(STORE, { keyPath: ["registration", "launch", "session"] });
+  if (!transaction || !database.objectStoreNames.contains(FIRST_STORE)) return;
+  const first = transaction.objectStore(FIRST_STORE).getAll();
+  first.onsuccess = () => {
+    for (const row of first.result as Row[]) store.put({ ...row, session: "", sequence: SEQUENCE_MAX } satisfies Row);
+    database.deleteObjectStore(FIRST_STORE);
+  };
+}
+
+class Stored implements Shelf {
   constructor(
     private readonly database: IDBDatabase,
     private readonly registration: string,
-    private readonly launch: string,
   ) {}
 
-  keep(pending: Pending | undefined): void {
-    this.change((store) => {
-      const { registration, launch } = this;
-      if (pending) store.put({ registration, launch, at: Date.now(), pending } satisfies Row);
-      else store.delete([registration, launch]);
-    });
+  journal(launch: string, session: string): Journal {
+    const { registration } = this;
+    return {
+      keep: (pending, sequence) =>
+        this.change((store) => {
+          const row = { registration, launch, session, sequence, at: Date.now() };
+          if (pending) store.put({ ...row, pending } satisfies Row);
+          else store.delete([registration, launch, session]);
+        }),
+    };
   }
 
   left(): Promise<Left[]> {
@@ -82,21 +112,31 @@ class Stored implements Journal {
         const range = IDBKeyRange.bound([this.registration], [this.registration, []]);
         const request = this.database.transaction(STORE).objectStore(STORE).getAll(range);
         request.onerror = () => resolve([]);
-        request.onsuccess = () => resolve(this.others(request.result as Row[]));
+        request.onsuccess = () => resolve(this.inTime(request.result as Row[]));
       } catch {
         resolve([]);
       }
     });
   }
 
-  private others(rows: Row[]): Left[] {
-    const forget = (row: Row) => () => this.change((store) => store.delete([row.registration, row.launch]));
+  private inTime(rows: Row[]): Left[] {
     const old = rows.filter((row) => row.at < Date.now() - AGE_MAX);
-    old.forEach((row) => forget(row)());
+    old.forEach((row) => this.forget(row));
     return rows
-      .filter((row) => row.launch !== this.launch && !old.includes(row))
+      .filter((row) => !old.includes(row))
       .sort((one, other) => one.at - other.at)
-      .map((row) => ({ pending: row.pending, forget: forget(row) }));
+      .map((row) => ({ ...row, forget: () => this.forget(row) }));
+  }
+
+  private forget(row: Row): void {
+    const key = [row.registration, row.launch, row.session];
+    this.change((store) => {
+      const found = store.get(key);
+      found.onsuccess = () => {
+        const now = found.result as Row | undefined;
+        if (now && now.at === row.at && now.sequence === row.sequence) store.delete(key);
+      };
+    });
   }
 
   private change(what: (store: IDBObjectStore) => void): void {

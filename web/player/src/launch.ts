@@ -92,12 +92,14 @@ export interface Boot {
   origins: { main: string; content: string };
   paths: { results: string; bridge: string; content: string };
   exitUrl?: string | null;
-  sequence: number;
+  /** The id of the page that reads this. */
+  session: string;
   settings?: { commitSeconds?: number; bodyBytesMax?: number };
   start?: string | null;
   suspended?: string | null;
   tree: Activity;
-  states?: Record<string, { attempts?: number; cmi: Cmi }>;
+  /** `session`: the page that has saved last of the activity. */
+  states?: Record<string, { attempts?: number; cmi: Cmi; session?: string | null }>;
   sequencing?: string | null;
   globalObjectives?: Record<string, unknown>;
   sharedData?: Record<string, string>;

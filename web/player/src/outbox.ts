@@ -5,7 +5,12 @@ import type { Call } from "./launch";
 import { body, bytes, CALLS_MAX, isEmpty, merge, nothing, parts, type Pending } from "./pending";
 
 /** What came of a commit. */
-export type Answer = { kind: "saved"; at: number } | { kind: "again"; afterMs?: number } | { kind: "refused" } | { kind: "gone" };
+export type Answer =
+  /** `sequence`: the number up to which all of the session is saved; `superseded`: a later session's values stay. */
+  | { kind: "saved"; at: number; sequence: number; superseded: boolean }
+  | { kind: "again"; afterMs?: number }
+  | { kind: "refused" }
+  | { kind: "gone" };
 
 /** The ways to the server. */
 export interface Road {
@@ -16,7 +21,11 @@ export interface Road {
 }
 
 /** What the learner sees of it. */
-export type Status = "saved" | "saving" | "unsaved" | "expired" | "refused";
+export type Status = "saved" | "saving" | "unsaved" | "expired" | "refused" | Note;
+
+/** What the learner reads in place of "saved": the course was opened elsewhere since, or what an earlier visit had
+ *  left could not be saved any more. */
+export type Note = "elsewhere" | "lost";
 
 /** Milliseconds after the last change of a burst, and at most after its first. */
 const BURST = { quiet: 300, most: 2000 };
@@ -30,22 +39,25 @@ const BROWSER_BYTES_MAX = 64 * 1024 - 512;
 export interface Options {
   road: Road;
   journal: Journal;
-  /** Greatest sequence number that the server has for this launch. */
-  sequence: number;
+  /** The id of this page among all that the launch is opened in; the numbers of its commits begin with 1. */
+  session: string;
   /** Seconds between commits while there is something to say. */
   seconds: number;
   /** Largest body that the server takes. */
   bytesMax: number;
   /** Whether anything is recorded at all; a preview records nothing. */
   isTracked: boolean;
+  /** What the learner is to know from the beginning. */
+  note?: Note;
   onStatus(status: Status, savedAt: number | undefined): void;
 }
 
-/** The commits of one launch. */
+/** The commits of one page. */
 export class Outbox {
   private pending = nothing();
   private sent: Pending | undefined;
-  private sequence: number;
+  private sequence = 0;
+  private note: Note | undefined;
   private burst: ReturnType<typeof setTimeout> | undefined;
   private burstBegan: number | undefined;
   private failures = 0;
@@ -59,7 +71,7 @@ export class Outbox {
   private savedAt: number | undefined;
 
   constructor(private readonly options: Options) {
-    this.sequence = options.sequence;
+    this.note = options.note;
     this.ticking = setInterval(() => void this.flush(), Math.max(1, options.seconds) * 1000);
   }
 
@@ -125,9 +137,13 @@ export class Outbox {
     this.pending = rest.reduce(merge, nothing());
     this.sent = part;
     this.show();
-    const text = body(part, (this.sequence += 1));
+    const number = (this.sequence += 1);
+    this.keep();
+    const text = body(part, { session: this.options.session, sequence: number });
     const answer = await this.options.road.post(text, bytes(text) <= CLOSING_BYTES_MAX);
-    this.take(answer, part);
+    // What the server has not saved is not saved, whatever it answers.
+    const isSaved = answer.kind !== "saved" || answer.sequence >= number;
+    this.take(isSaved ? answer : { kind: "again" }, part);
   }
 
   private take(answer: Answer, part: Pending): void {
@@ -135,6 +151,7 @@ export class Outbox {
     if (answer.kind === "saved") {
       this.failures = 0;
       this.savedAt = answer.at;
+      if (answer.superseded) this.note = "elsewhere";
     } else if (answer.kind === "gone") {
       this.over = true;
       clearInterval(this.ticking);
@@ -202,8 +219,11 @@ export class Outbox {
   private leave(): void {
     const all = this.sent ? merge(this.sent, this.pending) : this.pending;
     if (this.over || isEmpty(all)) return;
-    for (const part of parts(all, CLOSING_BYTES_MAX)) {
-      const text = body(part, (this.sequence += 1));
+    // The parts arrive in any order: together they are one commit.
+    const sequence = (this.sequence += 1);
+    const split = parts(all, CLOSING_BYTES_MAX);
+    for (const [at, part] of split.entries()) {
+      const text = body(part, { session: this.options.session, sequence, part: at, parts: split.length });
       // A single value can be larger than a part should be; up to the browsers' own limit it is tried.
       const fits = bytes(text) <= BROWSER_BYTES_MAX;
       if (fits && this.options.road.beacon(text)) continue;
@@ -230,14 +250,14 @@ export class Outbox {
     const wanted = !isEmpty(all);
     if (!wanted && !this.isKept) return;
     this.isKept = wanted;
-    this.options.journal.keep(wanted ? { ...all, calls: [] } : undefined);
+    this.options.journal.keep(wanted ? { ...all, calls: [] } : undefined, this.sequence);
   }
 
   private show(): void {
     const { onStatus } = this.options;
     if (this.over) onStatus("expired", this.savedAt);
     else if (this.failures > 0) onStatus("unsaved", this.savedAt);
-    else onStatus(this.isClean ? "saved" : "saving", this.savedAt);
+    else onStatus(this.isClean ? (this.note ?? "saved") : "saving", this.savedAt);
   }
 
   /** The network is back. */

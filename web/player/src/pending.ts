@@ -97,12 +97,26 @@ export function parts(pending: Pending, bytesMax: number): Pending[] {
   return found;
 }
 
+/** Where a commit belongs. */
+export interface Place {
+  /** The page that has set it. */
+  session: string;
+  /** The number of the commit among those of its page. */
+  sequence: number;
+  /** Which part of the commit this is, of how many. */
+  part?: number;
+  parts?: number;
+  /** The launch whose page has left it, if that page is gone: it was set after the commit of that number. */
+  left?: string;
+}
+
 /** The body of a commit. */
-export function body(part: Pending, sequence: number): string {
-  const { activities, calls, ...rest } = part;
+export function body(pending: Pending, { part, parts, ...place }: Place): string {
+  const { activities, calls, ...rest } = pending;
   const [first, ...more] = Object.entries(activities).map(([activity, { cmi, exit }]) => ({ activity, cmi, exit }));
   return JSON.stringify({
-    sequence,
+    ...place,
+    ...((parts ?? 1) > 1 ? { part, parts } : {}),
     ...first,
     ...(more.length > 0 ? { activities: more } : {}),
     ...rest,

@@ -39,11 +39,16 @@ export async function understand(
   json: () => Promise<unknown>,
 ): Promise<Answer> {
   if (status >= 200 && status < 300) {
-    const said = (await json().catch(() => ({}))) as { saved?: unknown };
+    const said = (await json().catch(() => ({}))) as { saved?: unknown; sequence?: unknown; superseded?: unknown };
+    // Not everything that answers is the server: what does not say how far all is saved has saved nothing.
+    if (typeof said?.sequence !== "number") return { kind: "again" };
+    const superseded = typeof said.superseded === "object" && Object.keys(said.superseded ?? {}).length > 0;
     // The server's clock in microseconds; the learner's own clock is what the page shows.
-    return { kind: "saved", at: typeof said?.saved === "number" ? Math.round(said.saved / 1000) : Date.now() };
+    const at = typeof said.saved === "number" ? Math.round(said.saved / 1000) : Date.now();
+    return { kind: "saved", at, sequence: said.sequence, superseded };
   }
-  if (status === 404 || status === 410) return { kind: "gone" };
+  // 409: the server has forgotten the numbers of this page.
+  if (status === 404 || status === 409 || status === 410) return { kind: "gone" };
   if (status === 429 || status === 408 || status >= 500) {
     const seconds = Number(retryAfter ?? "");
     return seconds > 0 ? { kind: "again", afterMs: Math.min(seconds, 60) * 1000 } : { kind: "again" };

@@ -124,7 +124,7 @@ class Shell {
   private show(state: State): void {
     const { words } = this;
     this.status.textContent = this.said(state);
-    this.status.classList.toggle("alarm", ["unsaved", "expired", "refused"].includes(state.status));
+    this.status.classList.toggle("alarm", ["unsaved", "expired", "refused", "elsewhere", "lost"].includes(state.status));
     const { choices } = state;
     this.keepFocus(() => {
       this.next.disabled = !choices.next;
@@ -157,8 +157,8 @@ class Shell {
   }
 
   private note(): string {
-    if (!this.boot.tracking || this.boot.mode === "browse") return this.words.notRecorded;
-    return this.boot.mode === "review" ? this.words.review : "";
+    if (this.boot.mode === "review") return this.words.review;
+    return !this.boot.tracking || this.boot.mode === "browse" ? this.words.notRecorded : "";
   }
 
   private said({ status, savedAt }: State): string {
@@ -167,7 +167,7 @@ class Shell {
     if (note && status === "saved") return note;
     if (status === "unsaved") return words.unsaved;
     if (status === "expired") return words.expired;
-    if (status === "refused") return words.refused;
+    if (status === "refused" || status === "elsewhere" || status === "lost") return words[status];
     if (status === "saving" && savedAt === null) return words.saving;
     if (savedAt === null) return this.boot.course.title;
     const time = new Date(savedAt).toLocaleTimeString(this.tag, { hour: "2-digit", minute: "2-digit" });

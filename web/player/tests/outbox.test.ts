@@ -5,7 +5,10 @@ import { Outbox, type Answer, type Status } from "../src/outbox";
 import type { Pending } from "../src/pending";
 
 interface Body {
+  session: string;
   sequence: number;
+  part?: number;
+  parts?: number;
   activity?: string;
   cmi?: Record<string, string>;
   exit?: boolean;
@@ -15,12 +18,18 @@ interface Body {
 }
 
 /** An outbox whose server answers when it is told to. */
-function outbox(options: { sequence?: number; bytesMax?: number; isTracked?: boolean; beacons?: boolean } = {}) {
+function outbox(options: { bytesMax?: number; isTracked?: boolean; beacons?: boolean; note?: "lost" } = {}) {
   const posts: { body: Body; keepalive: boolean; answer(kind: Answer): void }[] = [];
   const beacons: Body[] = [];
   const statuses: Status[] = [];
   let kept: Pending | undefined;
-  const journal: Journal = { keep: (pending) => (kept = structuredClone(pending)), left: async () => [] };
+  let keptAt = 0;
+  const journal: Journal = {
+    keep: (pending, sequence) => {
+      kept = structuredClone(pending);
+      keptAt = sequence;
+    },
+  };
   const box = new Outbox({
     road: {
       post: (text, keepalive) =>
@@ -32,21 +41,23 @@ function outbox(options: { sequence?: number; bytesMax?: number; isTracked?: boo
       },
     },
     journal,
-    sequence: options.sequence ?? 0,
+    session: "page-1",
+    ...(options.note ? { note: options.note } : {}),
     seconds: 20,
     bytesMax: options.bytesMax ?? 1_000_000,
     isTracked: options.isTracked ?? true,
     onStatus: (status) => statuses.push(status),
   });
-  return { box, posts, beacons, statuses, kept: () => kept };
+  return { box, posts, beacons, statuses, kept: () => kept, keptAt: () => keptAt };
 }
 
-const saved: Answer = { kind: "saved", at: 1 };
+/** All that was sent so far is saved. */
+const saved: Answer = { kind: "saved", at: 1, sequence: 1_000, superseded: false };
 const turn = () => new Promise((resume) => setImmediate(resume));
 
-test("a burst of values is one commit with the next sequence number", async (context) => {
+test("a burst of values is one commit with the first number of its page", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
-  const { box, posts } = outbox({ sequence: 6 });
+  const { box, posts } = outbox();
 
   box.set("a", "cmi.location", "1");
   box.set("a", "cmi.location", "2");
@@ -55,7 +66,8 @@ test("a burst of values is one commit with the next sequence number", async (con
   context.mock.timers.tick(300);
 
   assert.equal(posts.length, 1);
-  assert.equal(posts[0]?.body.sequence, 7);
+  assert.equal(posts[0]?.body.session, "page-1");
+  assert.equal(posts[0]?.body.sequence, 1);
   assert.equal(posts[0]?.body.activity, "a");
   assert.deepEqual(posts[0]?.body.cmi, { "cmi.location": "2", "cmi.suspend_data": "x" });
   assert.equal(posts[0]?.keepalive, true);
@@ -138,7 +150,54 @@ test("a page that goes sends everything that is not acknowledged, in beacons bel
   assert.equal(Object.keys(all).length, 101);
   assert.equal(all["cmi.location"], "1");
   assert.ok(beacons.every((body) => new TextEncoder().encode(JSON.stringify(body)).length <= 60 * 1024));
-  assert.deepEqual(beacons.map((body) => body.sequence), beacons.map((_, at) => at + 2));
+  // They are the parts of one commit, which may come in any order.
+  assert.ok(beacons.length > 1);
+  assert.deepEqual(beacons.map((body) => body.sequence), beacons.map(() => 2));
+  assert.deepEqual(beacons.map((body) => body.part), beacons.map((_, at) => at));
+  assert.deepEqual(beacons.map((body) => body.parts), beacons.map(() => beacons.length));
+});
+
+test("an answer below the commit's own number saves nothing", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });
+  const { box, posts, statuses, kept } = outbox();
+  box.set("a", "cmi.location", "1");
+  void box.flush();
+
+  posts[0]?.answer({ kind: "saved", at: 1, sequence: 0, superseded: false });
+  await turn();
+
+  assert.equal(box.isClean, false);
+  assert.equal(statuses.at(-1), "unsaved");
+  assert.deepEqual(kept()?.activities["a"]?.cmi, { "cmi.location": "1" });
+  context.mock.timers.tick(1000);
+  assert.deepEqual(posts[1]?.body.cmi, { "cmi.location": "1" });
+  assert.equal(posts[1]?.body.sequence, 2);
+});
+
+test("a learner whose values give way to a later page's reads it", async () => {
+  const { box, posts, statuses } = outbox();
+  box.set("a", "cmi.location", "1");
+  void box.flush();
+  posts[0]?.answer({ ...saved, superseded: true } as Answer);
+  await turn();
+  assert.equal(statuses.at(-1), "elsewhere");
+
+  box.set("a", "cmi.session_time", "PT1M");
+  void box.flush();
+  posts[1]?.answer(saved);
+  await turn();
+
+  assert.equal(statuses.at(-1), "elsewhere", "it stays the earlier page");
+});
+
+test("what an earlier visit has lost is said until the page goes", async () => {
+  const { box, posts, statuses } = outbox({ note: "lost" });
+  box.set("a", "cmi.location", "1");
+  void box.flush();
+  posts[0]?.answer(saved);
+  await turn();
+
+  assert.equal(statuses.at(-1), "lost");
 });
 
 test("what content says while the page goes is sent as it is said", () => {
@@ -164,14 +223,16 @@ test("a beacon that the browser refuses goes as a request that outlives the page
 });
 
 test("the journal holds what is not acknowledged and is emptied by the acknowledgement", async () => {
-  const { box, posts, kept } = outbox();
+  const { box, posts, kept, keptAt } = outbox();
   box.set("a", "cmi.location", "1");
   await turn();
   assert.deepEqual(kept()?.activities, { a: { cmi: { "cmi.location": "1" }, exit: false } });
+  assert.equal(keptAt(), 0);
 
   void box.flush();
   await turn();
   assert.ok(kept());
+  assert.equal(keptAt(), 1, "it is kept as of the commit that is under way");
   posts[0]?.answer(saved);
   await turn();
 

@@ -67,8 +67,14 @@ test("an activity's mark follows from its values", () => {
 
 test("an answer of the server says whether to try again", async () => {
   const nothing = async () => ({});
-  assert.deepEqual(await understand(200, null, async () => ({ saved: 5_000_000 })), { kind: "saved", at: 5000 });
-  assert.equal((await understand(404, null, nothing)).kind, "gone");
+  const said = (superseded: object) => async () => ({ saved: 5_000_000, sequence: 7, superseded });
+  const saved = { kind: "saved", at: 5000, sequence: 7, superseded: false };
+  assert.deepEqual(await understand(200, null, said({})), saved);
+  assert.deepEqual(await understand(200, null, said({ a: ["cmi.location"] })), { ...saved, superseded: true });
+  // A network's own page answers 200, too.
+  assert.equal((await understand(200, null, nothing)).kind, "again");
+  assert.equal((await understand(200, null, () => Promise.reject(new Error("no JSON")))).kind, "again");
+  for (const status of [404, 409, 410]) assert.equal((await understand(status, null, nothing)).kind, "gone");
   assert.deepEqual(await understand(503, "2", nothing), { kind: "again", afterMs: 2000 });
   assert.deepEqual(await understand(500, null, nothing), { kind: "again" });
   assert.equal((await understand(429, null, nothing)).kind, "again");
