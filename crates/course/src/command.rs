@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
 use crate::clock;
+use crate::commit::Traced;
 use crate::course::Course;
 use crate::courses::Courses;
 use crate::error::Error;
@@ -111,10 +112,9 @@ impl Courses {
         };
         self.register(new, now).await?;
         let found = self.registration(SAMPLE_LEARNER, None).await?;
-        let (id, instance) = (Some(found.id.as_str()), found.instance);
         let version = (found.course.as_str(), found.version);
         let (options, day) = (LaunchOptions::default(), 86_400);
-        let secret = self.add_launch(id, instance, version, &options, day, now).await?;
+        let secret = self.add_launch(Some(&found), version, &options, day, now).await?;
         Ok(format!("/play/{secret}"))
     }
 
@@ -188,12 +188,12 @@ impl Courses {
         let launches = self.launches(&found.id).await?;
         let Some(wanted) = launch else {
             let shown = launches.iter().map(|launch| {
-                let known = found.progress.launches.get(&launch.id);
+                let known = found.progress.launches.get(&launch.id).or(launch.result.as_ref());
                 json!({
                     "launch": launch.id,
                     "instance": launch.instance,
                     "created": moment(launch.created),
-                    "commits": known.map_or(0, |known| known.sequence),
+                    "seconds": known.map_or(0.0, |known| known.time as f64 / 100.0),
                     "last": known.map(|known| moment(known.last)),
                 })
             });
@@ -206,9 +206,8 @@ impl Courses {
         let mut commits = vec![];
         for row in &rows {
             let mut row = Columns::of(row, "a trace");
-            let (sequence, at) = (row.number()?, row.number()?);
-            let calls: Value = row.json()?;
-            commits.push(json!({ "sequence": sequence, "saved": moment(at), "calls": calls }));
+            let (place, at) = (Traced::of(row.number()?), row.number()?);
+            commits.push(place.shown(at, row.json()?));
         }
         Ok(commits.into())
     }

@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::launch_record::Launch;
+use crate::report::moment;
 use crate::row::{Columns, Row, asks_of, rows_of, write, writes_of};
 use crate::run_time::{
-    ActivityState, Applied, Completion, Elements, LaunchState, Progress, Refusal, apply, finish,
-    global_objectives, whole,
+    ActivityState, Applied, Completion, Elements, Forgotten, LaunchState, Own, Place, Progress,
+    Refusal, Turn, apply, finish, global_objectives, whole,
 };
 use crate::settings::Settings;
 use crate::sql;
@@ -35,11 +36,32 @@ const CALLS_BYTES_MAX: usize = 256 << 10;
 const WARNINGS_MAX: usize = 50;
 /// Most characters of an activity's identifier in a commit.
 const ACTIVITY_CHARS_MAX: usize = 4_000;
+/// Most characters of the ids of a session and of a launch.
+const ID_CHARS_MAX: usize = 64;
+/// The greatest number of a commit.
+const SEQUENCE_MAX: i64 = i32::MAX as i64;
+/// Most parts of a commit.
+const PARTS_MAX: u16 = 256;
+/// Most attempts at an activity that are kept.
+const ATTEMPTS_MAX: i64 = 100;
 
 /// A commit as it is sent.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Commit {
+    /// The number of the commit within its session.
     sequence: i64,
+    /// The page that sends it; a player of an older Homeroom says none.
+    #[serde(default)]
+    session: String,
+    /// Which part of the commit this is, from 0.
+    #[serde(default)]
+    part: u16,
+    /// How many parts it has.
+    #[serde(default = "one")]
+    parts: u16,
+    /// The launch whose page has left this, if it is what a page has left that is gone.
+    #[serde(default)]
+    left: Option<String>,
     #[serde(flatten)]
     one: Part,
     #[serde(default)]
@@ -58,6 +80,10 @@ pub(crate) struct Commit {
     calls: Vec<Value>,
 }
 
+fn one() -> u16 {
+    1
+}
+
 /// What a commit says about one activity.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct Part {
@@ -74,12 +100,16 @@ pub(crate) struct Part {
 /// What a commit has come to.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Acknowledged {
-    /// The greatest sequence number that was accepted of the launch.
+    /// The greatest number of the session up to which all is saved.
     pub(crate) sequence: i64,
     /// When that was saved.
     pub(crate) saved: i64,
     /// What was left out, or is longer than it should be.
     pub(crate) warnings: Vec<String>,
+    /// By activity, the elements that stay as a later session has set them.
+    pub(crate) superseded: BTreeMap<String, Vec<String>>,
+    /// Whether anything of the launch is recorded.
+    pub(crate) is_recorded: bool,
 }
 
 /// What a commit says about the activity with which the next launch begins.
@@ -116,8 +146,27 @@ impl Commit {
                 "the commit cannot be read at line {line}, column {column}: {what}"
             ))
         })?;
-        if commit.sequence < 1 {
-            return Err(Error::Invalid("sequence is a whole number from 1".into()));
+        let least = i64::from(commit.left.is_none());
+        if !(least..=SEQUENCE_MAX).contains(&commit.sequence) {
+            let message = format!("sequence is a whole number from {least} to {SEQUENCE_MAX}");
+            return Err(Error::Invalid(message));
+        }
+        let is_id = |text: &str| {
+            text.len() <= ID_CHARS_MAX
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        };
+        if !is_id(&commit.session) || !commit.left.as_deref().is_none_or(is_id) {
+            let message = format!(
+                "session and left are at most {ID_CHARS_MAX} letters, digits, hyphens, \
+                 underscores and points"
+            );
+            return Err(Error::Invalid(message));
+        }
+        if commit.part >= commit.parts || commit.parts > PARTS_MAX {
+            let message = format!("part is less than parts, which is at most {PARTS_MAX}");
+            return Err(Error::Invalid(message));
         }
         if commit.activities.len() > ACTIVITIES_MAX {
             let message = format!("a commit is about at most {ACTIVITIES_MAX} activities");
@@ -135,6 +184,9 @@ impl Commit {
 #[derive(Debug, Clone)]
 struct Checked {
     sequence: i64,
+    session: String,
+    part: (u16, u16),
+    is_left: bool,
     parts: Vec<(String, Applied)>,
     is_final: bool,
     suspended: Suspended,
@@ -196,6 +248,9 @@ fn check(commit: Commit, version: &Version, start: &str) -> Checked {
     let calls = (!commit.calls.is_empty()).then(|| Value::Array(commit.calls).to_string());
     Checked {
         sequence: commit.sequence,
+        session: commit.session,
+        part: (commit.part, commit.parts),
+        is_left: commit.left.is_some(),
         parts,
         is_final: commit.r#final,
         suspended: commit.suspended,
@@ -210,7 +265,8 @@ fn check(commit: Commit, version: &Version, start: &str) -> Checked {
 impl Courses {
     /// Applies a commit. Returns when it is durable.
     ///
-    /// A commit whose number is not greater than all before it is acknowledged and changes nothing.
+    /// A commit that was saved before is acknowledged and changes nothing. What a page has left that is gone
+    /// comes by way of a later launch of the same registration, and is applied as its own launch's.
     pub(crate) async fn commit(
         &self,
         launch: &Launch,
@@ -223,16 +279,23 @@ impl Courses {
         } else {
             launch.options.start.clone()
         };
+        let left = commit.left.clone();
         let checked = check(commit, &version, &start);
         let Some(registration) = launch.registration.clone().filter(|_| launch.is_tracked()) else {
             let Checked { sequence, warnings, .. } = checked;
-            return Ok(Acknowledged { sequence, saved: now, warnings });
+            let superseded = BTreeMap::new();
+            let is_recorded = false;
+            return Ok(Acknowledged { sequence, saved: now, warnings, superseded, is_recorded });
         };
-        let (launch_id, instance) = (launch.id.clone(), launch.instance);
+        let instance = launch.instance;
         let mut ask = vec![Ask::Part(Sql::new(
             sql::COMMIT_REGISTRATION,
             vec![registration.as_str().into(), instance.into()],
         ))];
+        if let Some(left) = &left {
+            let arguments = vec![registration.as_str().into(), left.as_str().into()];
+            ask.push(Ask::Part(Sql::new(sql::LAUNCH_OF, arguments)));
+        }
         for (activity, _) in &checked.parts {
             let arguments =
                 vec![registration.as_str().into(), instance.into(), activity.as_str().into()];
@@ -246,9 +309,10 @@ impl Courses {
         }
         let watch = Arc::new(self.watch(&version, now).await?);
         let ask = asks_of(&registration, ask);
+        let launch = launch.clone();
         let decide = move |found: Vec<Answer>| {
             let (registration, watch) = (&registration, &watch);
-            let save = Save { registration, instance, launch: &launch_id, now, watch };
+            let save = Save { registration, instance, launch: &launch, now, watch };
             match save.decide(&version, checked.clone(), found) {
                 Ok((writes, done)) => Decision::Write(writes_of(registration, writes), done),
                 Err(error) => Decision::Refuse(error),
@@ -266,12 +330,25 @@ impl Courses {
 struct Save<'a> {
     registration: &'a str,
     instance: i64,
-    launch: &'a str,
+    launch: &'a Launch,
     now: i64,
     watch: &'a Watch,
 }
 
 impl Save<'_> {
+    /// Returns the launch whose page has left a commit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Ended`] if it is none of this incarnation of the registration.
+    fn left(&self, found: Option<Answer>) -> Result<Launch, Error> {
+        let rows = rows_of(found);
+        let left = Launch::of(rows.first().ok_or_else(Launch::ended)?)?;
+        let is_of_it =
+            left.instance == self.instance && left.incarnation == self.launch.incarnation;
+        if is_of_it { Ok(left) } else { Err(Launch::ended()) }
+    }
+
     /// Decides on a commit. The second part of the result is whether somebody is to be told.
     fn decide(
         &self,
@@ -285,126 +362,333 @@ impl Save<'_> {
         let mut row = Columns::of(row, "a registration");
         let mut progress: Progress = row.json()?;
         let (first_access, completed) = (row.some_number()?, row.some_number()?);
-        let own: Settings = row.json()?;
-        let is_watched = self.watch.is_on(&own);
-        let known = progress.launches.get(self.launch);
-        if let Some(known) = known.filter(|known| known.sequence >= commit.sequence) {
-            let (sequence, saved) = (known.sequence, known.last);
-            return Ok((vec![], (Acknowledged { sequence, saved, warnings: vec![] }, false)));
+        let own_settings: Settings = row.json()?;
+        if row.text()? != self.launch.incarnation {
+            return Err(Launch::ended());
         }
-        let first = known.map_or(self.now, |known| known.first);
-        let was_open = known.is_some_and(|known| !known.is_ended);
-        let launched = LaunchState {
+        let left = if commit.is_left { Some(self.left(found.next())?) } else { None };
+        let launch = left.as_ref().unwrap_or(self.launch);
+        let mut done = Acknowledged {
             sequence: commit.sequence,
-            first,
-            last: self.now,
-            is_ended: commit.is_final,
-            is_timed_out: false,
+            saved: self.now,
+            warnings: vec![],
+            superseded: BTreeMap::new(),
+            is_recorded: launch.is_tracked(),
         };
-        progress.launches.insert(self.launch.to_owned(), launched);
-        progress.trim();
-        if let Suspended::Is(suspended) = commit.suspended {
-            progress.suspended = suspended.filter(|id| version.tree.find(id).is_some());
+        if !launch.is_tracked() {
+            return Ok((vec![], (done, false)));
         }
-        if let Some(sequencing) = commit.sequencing {
-            progress.sequencing = Some(sequencing);
-        }
-        progress.global_objectives.extend(commit.global_objectives);
-        progress.shared_data.extend(commit.shared_data);
-        if progress.global_objectives.len() > SHARED_MAX || progress.shared_data.len() > SHARED_MAX
-        {
-            let message = format!("there are at most {SHARED_MAX} objectives and buckets");
-            return Err(Error::TooLarge(message));
-        }
-        let mut states: BTreeMap<String, ActivityState> = BTreeMap::new();
-        let mut before: BTreeMap<String, ActivityState> = BTreeMap::new();
-        let mut touched = vec![];
-        for (id, applied) in commit.parts {
-            let rows = rows_of(found.next());
-            let state = match states.entry(id.clone()) {
-                Entry::Vacant(unread) => {
-                    let found = state_of(rows.first())?;
-                    if is_watched && !rows.is_empty() {
-                        before.insert(id.clone(), found.clone());
-                    }
-                    unread.insert(found)
-                }
-                Entry::Occupied(read) => read.into_mut(),
-            };
-            apply(state, applied, self.launch, self.now);
-            if let Some(activity) = version.tree.find(&id) {
-                finish(state, version.standard, activity);
+        let is_watched = self.watch.is_on(&own_settings);
+        let place = Place {
+            launch: &launch.id,
+            created: launch.created,
+            session: &commit.session,
+            sequence: commit.sequence,
+            part: commit.part,
+            is_left: commit.is_left,
+        };
+        let turn = progress.turn(place, self.now).map_err(|Forgotten| {
+            let message = "this page was opened so long ago that it is not known what of it was \
+                           saved; nothing more is saved: open the course again";
+            Error::Forgotten(message.into())
+        })?;
+        let known = progress.launches.get(&launch.id);
+        let number = match turn {
+            Turn::New(number) => number,
+            // Of a player without sessions two pages have the same numbers: it is not known whether this was
+            // saved.
+            Turn::Known(_) if commit.session.is_empty() && !commit.is_left => {
+                return Err(Error::Forgotten(format!(
+                    "number {} of this launch was saved before, perhaps for another page; open the \
+                     course again",
+                    commit.sequence
+                )));
             }
-            if !touched.contains(&id) {
-                touched.push(id);
+            Turn::Known(sequence) => {
+                (done.sequence, done.saved) = (sequence, known.map_or(self.now, |one| one.last));
+                return Ok((vec![], (done, false)));
             }
-        }
-        for row in rows_of(found.next()) {
-            let mut row = Columns::of(&row, "an activity");
-            let id = row.text()?;
-            if let Entry::Vacant(unread) = states.entry(id.clone()) {
-                let state = unread.insert(row.json()?);
-                if is_watched {
-                    before.insert(id, state.clone());
-                }
-            }
-        }
+        };
+        done.sequence = progress.sessions.get(&number).map_or(0, |session| session.sequence);
+        let was_open = known.is_some_and(|known| !known.is_ended);
+        let known = known.or(launch.result.as_ref()).cloned().unwrap_or_default();
+        let mut launched = self.launched(known, &commit);
+        let gone = progress.trim(number);
+        let sessions = std::mem::take(&mut progress.sessions);
+        let own = Own { number, sessions: &sessions, is_left: commit.is_left };
+        share(&mut progress, &commit, version, own, &mut done)?;
+        let played = self.play(version, &commit, own, found, is_watched, &mut done)?;
         let of = |states| whole(version.standard, &version.tree, states);
-        let is_asked = (completed.is_none() || is_watched) && !touched.is_empty();
-        let after = is_asked.then(|| of(&states));
-        let is_completed = completed.is_none()
-            && after.is_some_and(|after| after.completion == Completion::Completed);
-        let completed = if is_completed { Some(self.now) } else { completed };
-        let text = |value: Result<String, serde_json::Error>| {
-            value.map_err(|_| Error::damaged("a registration"))
-        };
-        let key = || vec![self.registration.into(), self.instance.into()];
-        let mut writes = vec![];
-        let mut arguments = key();
-        arguments.push(text(serde_json::to_string(&progress))?.into());
+        let after = (!played.touched.is_empty()).then(|| of(&played.states));
+        let time = launched.time.saturating_add(played.time_after);
+        launched.time = time.saturating_sub(played.time_before);
+        if done.superseded.is_empty() {
+            launched.outcome = after.or(launched.outcome);
+        }
+        let is_open = !launched.is_ended;
+        progress.launches.insert(launch.id.clone(), launched);
+        progress.sessions = sessions;
+        let is_completed = after.is_some_and(|after| after.completion == Completion::Completed);
+        let mut arguments = self.key();
+        arguments.push(text(&progress)?.into());
         arguments.push(self.now.into());
         arguments.push(first_access.unwrap_or(self.now).into());
-        arguments.push(completed.into());
-        writes.push(write(sql::COMMIT_SAVE, arguments));
-        for id in touched {
-            let mut arguments = key();
-            arguments.push(id.as_str().into());
-            arguments.push(text(serde_json::to_string(&states[&id]))?.into());
-            writes.push(write(sql::COMMIT_STATE, arguments));
+        arguments.push(completed.or(is_completed.then_some(self.now)).into());
+        let mut writes = vec![write(sql::COMMIT_SAVE, arguments)];
+        writes.extend(self.activities(&played)?);
+        for (id, launch) in gone {
+            let arguments = vec![self.registration.into(), id.into(), text(&launch)?.into()];
+            writes.push(write(sql::LAUNCH_RESULT, arguments));
         }
         if let Some(calls) = commit.calls {
+            let place = Traced { session: number, sequence: commit.sequence, part: commit.part.0 };
             let arguments = vec![
-                self.launch.into(),
-                commit.sequence.into(),
+                launch.id.as_str().into(),
+                place.number().into(),
                 self.registration.into(),
                 self.now.into(),
                 calls.into(),
             ];
             writes.push(write(sql::TRACE_ADD, arguments));
         }
-        match (was_open, commit.is_final) {
-            (false, false) => {
-                let mut arguments = vec![self.launch.into()];
-                arguments.extend(key());
+        let mut arguments = vec![launch.id.as_str().into()];
+        match (was_open, is_open) {
+            (false, true) => {
+                arguments.extend(self.key());
                 writes.push(write(sql::SESSION_BEGUN, arguments));
             }
-            (true, true) => writes.push(write(sql::SESSION_ENDED, vec![self.launch.into()])),
+            (true, false) => writes.push(write(sql::SESSION_ENDED, arguments)),
             _ => {}
         }
         let mut told = vec![];
         if is_watched {
-            let changed = after.map_or(0, |after| changes(of(&before), after));
-            told = self.watch.notices(
-                &own,
-                (self.registration, self.instance),
-                changed,
-                commit.is_final,
-            );
+            let changed = after.map_or(0, |after| changes(of(&played.before), after));
+            let subject = (self.registration, self.instance);
+            told = self.watch.notices(&own_settings, subject, changed, commit.is_final);
             writes.extend(told.iter().map(|notice| notice.write(self.now)));
         }
-        let (sequence, warnings) = (commit.sequence, commit.warnings);
-        let done = Acknowledged { sequence, saved: self.now, warnings };
+        done.warnings.extend(commit.warnings);
         Ok((writes, (done, !told.is_empty())))
+    }
+
+    fn key(&self) -> Vec<homeroom_store::Value> {
+        vec![self.registration.into(), self.instance.into()]
+    }
+
+    /// Returns what a launch has done with a commit.
+    fn launched(&self, mut launched: LaunchState, commit: &Checked) -> LaunchState {
+        let is_new = launched.first == 0;
+        if is_new {
+            launched.first = self.now;
+        }
+        if !commit.is_left {
+            launched.last = self.now;
+            launched.is_ended = commit.is_final;
+            launched.is_timed_out = false;
+        } else if is_new || commit.is_final {
+            // The page is gone, even if it has not said so.
+            launched.last = if is_new { self.now } else { launched.last };
+            launched.is_ended = true;
+            launched.is_timed_out = !commit.is_final;
+        }
+        launched
+    }
+
+    /// Applies a commit to the states of its activities, which were found, and reads those of the others.
+    fn play(
+        &self,
+        version: &Version,
+        commit: &Checked,
+        own: Own<'_>,
+        mut found: impl Iterator<Item = Answer>,
+        is_watched: bool,
+        done: &mut Acknowledged,
+    ) -> Result<Played, Error> {
+        let mut played = Played::default();
+        for (id, applied) in &commit.parts {
+            let rows = rows_of(found.next());
+            let state = match played.states.entry(id.clone()) {
+                Entry::Vacant(unread) => {
+                    let found = state_of(rows.first())?;
+                    if is_watched && !rows.is_empty() {
+                        played.before.insert(id.clone(), found.clone());
+                    }
+                    unread.insert(found)
+                }
+                Entry::Occupied(read) => read.into_mut(),
+            };
+            let change = apply(state, applied.clone(), own, self.now);
+            if let Some(activity) = version.tree.find(id) {
+                finish(state, version.standard, activity);
+            }
+            played.time_before = played.time_before.saturating_add(change.time_before);
+            played.time_after = played.time_after.saturating_add(change.time_after);
+            if change.left_out > 0 {
+                let message = format!("{} values of interactions are left out", change.left_out);
+                done.warnings.push(message);
+            }
+            if let Some(attempt) = change.ended {
+                played.ended.push((id.clone(), attempt));
+            }
+            if !change.superseded.is_empty() {
+                let all = done.superseded.entry(id.clone()).or_default();
+                all.extend(change.superseded);
+                all.truncate(WARNINGS_MAX);
+            }
+            if !played.touched.contains(id) {
+                played.touched.push(id.clone());
+            }
+        }
+        for row in rows_of(found.next()) {
+            let mut row = Columns::of(&row, "an activity");
+            let id = row.text()?;
+            if let Entry::Vacant(unread) = played.states.entry(id.clone()) {
+                let state = unread.insert(row.json()?);
+                if is_watched {
+                    played.before.insert(id, state.clone());
+                }
+            }
+        }
+        Ok(played)
+    }
+
+    /// Returns the writes of the activities that were touched, and of their attempts that have ended.
+    fn activities(&self, played: &Played) -> Result<Vec<Write>, Error> {
+        let mut writes = vec![];
+        for id in &played.touched {
+            let mut arguments = self.key();
+            arguments.extend([id.as_str().into(), text(&played.states[id])?.into()]);
+            writes.push(write(sql::COMMIT_STATE, arguments));
+        }
+        for (id, attempt) in &played.ended {
+            let number = i64::from(attempt.attempts);
+            let mut arguments = self.key();
+            arguments.push(id.as_str().into());
+            let mut old = arguments.clone();
+            arguments.extend([number.into(), self.now.into(), text(attempt)?.into()]);
+            writes.push(write(sql::ATTEMPT_ADD, arguments));
+            if number > ATTEMPTS_MAX {
+                old.push((number - ATTEMPTS_MAX).into());
+                writes.push(write(sql::ATTEMPTS_OLD_DELETE, old));
+            }
+        }
+        Ok(writes)
+    }
+}
+
+/// What a commit has made of the activities.
+#[derive(Debug, Default)]
+struct Played {
+    states: BTreeMap<String, ActivityState>,
+    /// The states before, where somebody may have to be told of changes.
+    before: BTreeMap<String, ActivityState>,
+    touched: Vec<String>,
+    /// Attempts that have ended because new ones began.
+    ended: Vec<(String, ActivityState)>,
+    /// The session's time on the activities that were touched, before and afterwards.
+    time_before: u64,
+    time_after: u64,
+}
+
+fn text(value: &impl serde::Serialize) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(|_| Error::damaged("a registration"))
+}
+
+/// Takes what a commit says about what the activities share. What a later session has told stays; of
+/// objectives and shared data, what is not there yet is added.
+fn share(
+    progress: &mut Progress,
+    commit: &Checked,
+    version: &Version,
+    own: Own<'_>,
+    done: &mut Acknowledged,
+) -> Result<(), Error> {
+    let is_before = own.is_before(progress.told_by);
+    let mut superseded = vec![];
+    let says = commit.suspended != Suspended::Stays
+        || commit.sequencing.is_some()
+        || !commit.global_objectives.is_empty()
+        || !commit.shared_data.is_empty();
+    if let Suspended::Is(suspended) = &commit.suspended {
+        if is_before {
+            superseded.push("suspended".to_owned());
+        } else {
+            progress.suspended = suspended.clone().filter(|id| version.tree.find(id).is_some());
+        }
+    }
+    if let Some(sequencing) = &commit.sequencing {
+        if is_before {
+            superseded.push("sequencing".to_owned());
+        } else {
+            progress.sequencing = Some(sequencing.clone());
+        }
+    }
+    for (id, value) in &commit.global_objectives {
+        if is_before && progress.global_objectives.contains_key(id) {
+            superseded.push(format!("globalObjectives.{id}"));
+        } else {
+            progress.global_objectives.insert(id.clone(), value.clone());
+        }
+    }
+    for (id, value) in &commit.shared_data {
+        if is_before && progress.shared_data.contains_key(id) {
+            superseded.push(format!("sharedData.{id}"));
+        } else {
+            progress.shared_data.insert(id.clone(), value.clone());
+        }
+    }
+    if progress.global_objectives.len() > SHARED_MAX || progress.shared_data.len() > SHARED_MAX {
+        let message = format!("there are at most {SHARED_MAX} objectives and buckets");
+        return Err(Error::TooLarge(message));
+    }
+    if says && !is_before {
+        progress.told_by = own.number;
+    }
+    if !superseded.is_empty() {
+        superseded.truncate(WARNINGS_MAX);
+        done.superseded.insert(version.tree.id.clone(), superseded);
+    }
+    Ok(())
+}
+
+/// Where the calls of a commit are among those of its launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Traced {
+    /// The number of the session; 0 where an older Homeroom has written it.
+    pub(crate) session: u32,
+    /// The number of the commit.
+    pub(crate) sequence: i64,
+    /// Which part of it.
+    pub(crate) part: u16,
+}
+
+impl Traced {
+    /// Returns it as one number, which grows with each of them.
+    fn number(self) -> i64 {
+        i64::from(self.session & 0x00ff_ffff) << 40
+            | (self.sequence & 0x7fff_ffff) << 8
+            | i64::from(self.part & 0xff)
+    }
+
+    /// Shows a commit with its calls.
+    pub(crate) fn shown(self, at: i64, calls: Value) -> Value {
+        let mut shown = json!({ "sequence": self.sequence, "saved": moment(at), "calls": calls });
+        if self.session > 0 {
+            shown["session"] = self.session.into();
+        }
+        shown
+    }
+
+    /// Reads such a number.
+    pub(crate) fn of(number: i64) -> Self {
+        match u32::try_from(number >> 40).unwrap_or(0) {
+            0 => Self { session: 0, sequence: number, part: 0 },
+            session => Self {
+                session,
+                sequence: number >> 8 & 0x7fff_ffff,
+                part: u16::try_from(number & 0xff).unwrap_or(0),
+            },
+        }
     }
 }
 

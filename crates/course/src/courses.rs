@@ -24,11 +24,16 @@ use crate::version::Version;
 const VERSION_TIME: i64 = 2_000_000;
 /// Most versions that are kept in memory.
 const VERSIONS_MAX: usize = 256;
+/// How long a launch is kept in memory without being read again, in microseconds.
+const LAUNCH_TIME: i64 = 60_000_000;
 /// Most launches that are kept in memory.
 const LAUNCHES_MAX: usize = 100_000;
 
 /// Versions by course and number, each with the moment at which it was read.
 type Versions = HashMap<(String, i64), (Arc<Version>, i64)>;
+
+/// Launches by the hash of their secret, each with the moment at which it was read.
+type Launches = HashMap<String, (Arc<Launch>, i64)>;
 
 /// Something with the moment at which it was read.
 type Read<T> = Mutex<Option<(Arc<T>, i64)>>;
@@ -50,7 +55,7 @@ pub struct Courses {
     /// What requests that leave are sent with, once there was one.
     pub(crate) client: Arc<OnceLock<Client>>,
     versions: Arc<Mutex<Versions>>,
-    launches: Arc<Mutex<HashMap<String, Arc<Launch>>>>,
+    launches: Arc<Mutex<Launches>>,
 }
 
 impl Courses {
@@ -185,17 +190,20 @@ impl Courses {
         versions.retain(|(known, _), _| known != course);
     }
 
-    /// Returns a launch that is in memory, by the hash of its secret.
-    pub(crate) fn known_launch(&self, hash: &str) -> Option<Arc<Launch>> {
-        self.launches.lock().unwrap_or_else(PoisonError::into_inner).get(hash).cloned()
+    /// Returns a launch that is in memory and was read lately, by the hash of its secret.
+    pub(crate) fn known_launch(&self, hash: &str, now: i64) -> Option<Arc<Launch>> {
+        let launches = self.launches.lock().unwrap_or_else(PoisonError::into_inner);
+        let (found, read) = launches.get(hash)?;
+        let is_recent = (*read..read.saturating_add(LAUNCH_TIME)).contains(&now);
+        is_recent.then(|| Arc::clone(found))
     }
 
     /// Keeps a launch in memory.
-    pub(crate) fn keep_launch(&self, hash: String, launch: &Arc<Launch>) {
+    pub(crate) fn keep_launch(&self, hash: String, launch: &Arc<Launch>, now: i64) {
         let mut launches = self.launches.lock().unwrap_or_else(PoisonError::into_inner);
         if launches.len() >= LAUNCHES_MAX {
             launches.clear();
         }
-        launches.insert(hash, Arc::clone(launch));
+        launches.insert(hash, (Arc::clone(launch), now));
     }
 }

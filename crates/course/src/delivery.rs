@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::import::{Import, made, status_of};
 use crate::message::{Receiver, Unposted};
 use crate::notice::{COURSE_IMPORT, Notice, POST_BACK, names};
-use crate::report::{moment, report};
+use crate::report::{Attempts, moment, report};
 
 /// What is to be sent, and to whom.
 struct Ready {
@@ -108,7 +108,9 @@ impl Courses {
         let learner = self.learner(&registration.learner).await?;
         let states = self.states(&registration.id, registration.instance).await?;
         let detail = receiver.format.detail();
-        let shown = report(&registration, &version, learner.as_ref(), &states, detail);
+        let ended = self.ended_attempts(&registration.id, registration.instance).await?;
+        let attempts = Attempts { states: &states, ended: &ended };
+        let shown = report(&registration, &version, learner.as_ref(), attempts, detail);
         let content = receiver.format.cut(shown);
         Ok(Some(Ready { receiver, content }))
     }

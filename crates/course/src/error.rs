@@ -17,6 +17,12 @@ pub enum Error {
     /// What is there contradicts what was sent.
     #[error("{0}")]
     Conflict(String),
+    /// It was there, and has ended for good.
+    #[error("{0}")]
+    Ended(String),
+    /// It is not known any more whether this was saved.
+    #[error("{0}")]
+    Forgotten(String),
     /// The body is too large.
     #[error("{0}")]
     TooLarge(String),
@@ -85,6 +91,8 @@ impl From<Error> for Problem {
             Error::Unknown(_) => Self::of(Kind::NotFound).detail(capital(error.to_string())),
             Error::Invalid(message) => Self::of(Kind::BadRequest).detail(capital(message)),
             Error::Conflict(message) => Self::of(Kind::NonUniqueIdentity).detail(capital(message)),
+            Error::Ended(message) => Self::of(Kind::Gone).detail(capital(message)),
+            Error::Forgotten(message) => Self::of(Kind::SessionForgotten).detail(capital(message)),
             Error::TooLarge(message) => Self::of(Kind::PayloadTooLarge).detail(capital(message)),
             Error::NotOffered(message) => Self::of(Kind::NotImplemented).detail(capital(message)),
             Error::Body(problem) => problem,

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::launch_record::{Launch, LaunchOptions};
+use crate::registration::Registration;
 use crate::row::write;
 use crate::sql;
 
@@ -32,8 +33,7 @@ impl Courses {
     /// Creates a launch and returns the secret for its path.
     pub(crate) async fn add_launch(
         &self,
-        registration: Option<&str>,
-        instance: i64,
+        registration: Option<&Registration>,
         (course, version): (&str, i64),
         options: &LaunchOptions,
         expiry_seconds: i64,
@@ -48,19 +48,21 @@ impl Courses {
         let arguments = vec![
             hash(&secret).into(),
             Uuid::new().to_string().into(),
-            registration.map(str::to_owned).into(),
-            instance.into(),
+            registration.map(|of| of.id.clone()).into(),
+            registration.map_or(0, |of| of.instance).into(),
             course.into(),
             version.into(),
             options.into(),
             now.into(),
             now.saturating_add(expiry_seconds.saturating_mul(1_000_000)).into(),
+            registration.map_or("", |of| &of.incarnation).into(),
         ];
         self.write(vec![write(sql::LAUNCH_ADD, arguments)]).await?;
         Ok(secret)
     }
 
-    /// Finds a launch by its secret.
+    /// Finds a launch by its secret. What is in memory may be a little old: that a launch belongs to its
+    /// registration is checked with the rows of that.
     pub(crate) async fn launch(&self, secret: &str, now: i64) -> Result<Arc<Launch>, Error> {
         let unknown = || {
             Error::Unknown(
@@ -71,12 +73,12 @@ impl Courses {
             return Err(unknown());
         }
         let hash = hash(secret);
-        let found = match self.known_launch(&hash) {
+        let found = match self.known_launch(&hash, now) {
             Some(found) => found,
             None => {
                 let row = self.row(sql::LAUNCH, vec![hash.as_str().into()]).await?;
                 let found = Arc::new(Launch::of(&row.ok_or_else(unknown)?)?);
-                self.keep_launch(hash, &found);
+                self.keep_launch(hash, &found, now);
                 found
             }
         };

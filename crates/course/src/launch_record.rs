@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::row::{Columns, Row};
+use crate::run_time::LaunchState;
 
 /// Microseconds after its end for which a launch still takes commits and serves content: a day.
 pub(crate) const GRACE: i64 = 86_400 * 1_000_000;
@@ -38,6 +39,10 @@ pub(crate) struct Launch {
     pub(crate) options: LaunchOptions,
     pub(crate) created: i64,
     pub(crate) expires: i64,
+    /// The incarnation of the registration's instance to which it belongs.
+    pub(crate) incarnation: String,
+    /// What it has come to, once its instance keeps it no longer.
+    pub(crate) result: Option<LaunchState>,
 }
 
 impl Launch {
@@ -52,6 +57,8 @@ impl Launch {
             options: row.json()?,
             created: row.number()?,
             expires: row.number()?,
+            incarnation: row.text()?,
+            result: row.some_json()?,
         })
     }
 
@@ -65,8 +72,16 @@ impl Launch {
         now < self.expires.saturating_add(GRACE)
     }
 
-    /// Returns whether commits are kept.
+    /// Returns whether commits are kept: who only looks back, or around, changes nothing.
     pub(crate) fn is_tracked(&self) -> bool {
-        self.registration.is_some() && !self.options.is_untracked
+        self.registration.is_some() && !self.options.is_untracked && !self.options.is_review
+    }
+
+    /// Creates the error for a launch whose registration was reset or removed.
+    pub(crate) fn ended() -> Error {
+        Error::Ended(
+            "this launch has ended: its registration was reset or removed; ask for a new link"
+                .into(),
+        )
     }
 }

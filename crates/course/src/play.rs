@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use homeroom_access::Call;
 use homeroom_http::{Body, Known, Params, Problem, Response, Timestamp};
+use homeroom_store::Uuid;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
@@ -154,8 +155,13 @@ pub(crate) async fn results(play: Play, mut call: Call) -> Result<Response, Prob
     let commit = Commit::read(&body)?;
     let launch = play.courses.launch(call.params.get("launch"), call.now.0).await?;
     let done = play.courses.commit(&launch, commit, call.now.0).await?;
-    let shown =
-        json!({ "sequence": done.sequence, "saved": done.saved, "warnings": done.warnings });
+    let shown = json!({
+        "sequence": done.sequence,
+        "saved": done.saved,
+        "warnings": done.warnings,
+        "superseded": done.superseded,
+        "recorded": done.is_recorded,
+    });
     Ok(no_store(homeroom_http::json_response(StatusCode::OK, shown.to_string())))
 }
 
@@ -179,6 +185,9 @@ pub(crate) async fn boot(play: Play, call: Call) -> Result<Response, Problem> {
         None => None,
         Some(id) => {
             let registration = play.courses.registration(id, Some(launch.instance)).await?;
+            if registration.incarnation != launch.incarnation {
+                return Err(Launch::ended().into());
+            }
             let states = play.courses.states(id, launch.instance).await?;
             let learner = play.courses.learner(&registration.learner).await?;
             Some(Attempt { registration, states, learner })
@@ -223,15 +232,20 @@ fn booted(
     };
     let credit = if mode == "normal" { "credit" } else { "no-credit" };
     let how = Begin { learner: &learner.id, name: &name, mode, credit };
+    let progress = attempt.map(|attempt| attempt.registration.progress.clone()).unwrap_or_default();
+    let sessions = &progress.sessions;
     let mut states = Map::new();
     for activity in version.tree.launchable() {
         let state = attempt.and_then(|attempt| attempt.states.get(&activity.id));
         let cmi = begin(version.standard, activity, state, how);
         let attempts = state.map_or(0, |state| state.attempts);
-        states.insert(activity.id.clone(), json!({ "attempts": attempts, "cmi": cmi }));
+        let session = state.and_then(|state| sessions.get(&state.latest));
+        let session = session.map(|session| &session.id).filter(|id| !id.is_empty());
+        states.insert(
+            activity.id.clone(),
+            json!({ "attempts": attempts, "cmi": cmi, "session": session }),
+        );
     }
-    let progress = attempt.map(|attempt| attempt.registration.progress.clone()).unwrap_or_default();
-    let known = progress.launches.get(&launch.id);
     let closed = attempt.map_or_else(Vec::new, |attempt| {
         unavailable(version.standard, &version.tree, &attempt.states)
     });
@@ -267,7 +281,9 @@ fn booted(
             "cmi": format!("/play/{secret}/cmi"),
         },
         "exitUrl": (!exit_url.is_empty()).then_some(exit_url),
-        "sequence": known.map_or(0, |known| known.sequence),
+        "session": Uuid::new().to_string(),
+        // For a player that sends no session.
+        "sequence": progress.sequence_of(&launch.id),
         "settings": {
             "commitSeconds": seconds.unwrap_or(COMMIT_SECONDS),
             "bodyBytesMax": crate::commit::COMMIT_BYTES_MAX,

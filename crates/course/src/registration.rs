@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
+use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Uuid, Write};
 
 use crate::courses::Courses;
 use crate::error::Error;
@@ -28,6 +28,8 @@ pub(crate) struct Registration {
     pub(crate) progress: Progress,
     pub(crate) settings: Settings,
     pub(crate) tags: Vec<String>,
+    /// Another one after it was reset, or removed and created again: launches belong to one.
+    pub(crate) incarnation: String,
 }
 
 impl Registration {
@@ -47,8 +49,17 @@ impl Registration {
             progress: row.json()?,
             settings: row.json()?,
             tags: row.json()?,
+            incarnation: row.text()?,
         })
     }
+}
+
+/// An attempt at an activity that has ended, since a new one began.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct EndedAttempt {
+    pub(crate) number: i64,
+    pub(crate) ended: i64,
+    pub(crate) state: ActivityState,
 }
 
 /// A registration that is to be added.
@@ -75,6 +86,7 @@ impl NewRegistration {
             now.into(),
             settings.into(),
             tags.into(),
+            Uuid::new().to_string().into(),
         ];
         write(sql::REGISTRATION_ADD, arguments)
     }
@@ -107,6 +119,57 @@ impl Courses {
             states.insert(row.text()?, row.json()?);
         }
         Ok(states)
+    }
+
+    /// Returns the attempts at the activities of an instance that have ended, since new ones began.
+    pub(crate) async fn ended_attempts(
+        &self,
+        id: &str,
+        instance: i64,
+    ) -> Result<BTreeMap<String, Vec<EndedAttempt>>, Error> {
+        let rows = self.list(sql::ATTEMPTS, vec![id.into(), instance.into()]).await?;
+        let mut all: BTreeMap<String, Vec<EndedAttempt>> = BTreeMap::new();
+        for row in &rows {
+            let mut row = Columns::of(row, "an attempt");
+            let activity = row.text()?;
+            let attempt =
+                EndedAttempt { number: row.number()?, ended: row.number()?, state: row.json()? };
+            all.entry(activity).or_default().push(attempt);
+        }
+        Ok(all)
+    }
+
+    /// Begins an instance again as if nothing had been done, with the newest version of the course: what was
+    /// saved, its launches and their calls are removed, and its launches have ended.
+    pub(crate) async fn reset(&self, id: &str, now: i64) -> Result<(), Error> {
+        let known = self.registration(id, None).await?;
+        let newest = self.course(&known.course).await?.newest;
+        let ask = Sql::new(sql::REGISTRATION, vec![id.into()]);
+        self.change(ask, move |row| {
+            let row = row.ok_or_else(|| Error::no_registration(&known.id))?;
+            let found = Registration::of(row)?;
+            if found.course != known.course || found.instance != known.instance {
+                let message = "the registration has just been changed; ask again".to_owned();
+                return Err(Error::Conflict(message));
+            }
+            let key = || vec![found.id.as_str().into(), found.instance.into()];
+            let mut arguments = key();
+            arguments.extend([now.into(), newest.into()]);
+            arguments.push(Uuid::new().to_string().into());
+            let mut writes: Vec<Write> = [
+                sql::ACTIVITIES_OF_INSTANCE_DELETE,
+                sql::ATTEMPTS_OF_INSTANCE_DELETE,
+                sql::TRACES_OF_INSTANCE_DELETE,
+                sql::LAUNCHES_OF_INSTANCE_DELETE,
+                sql::SESSIONS_OF_INSTANCE_DELETE,
+            ]
+            .into_iter()
+            .map(|text| write(text, key()))
+            .collect();
+            writes.push(write(sql::REGISTRATION_RESET, arguments));
+            Ok((writes, ()))
+        })
+        .await
     }
 
     /// Adds a registration. The same registration again changes nothing.

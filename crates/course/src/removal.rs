@@ -12,6 +12,7 @@ pub(crate) fn removal(id: &str) -> Vec<Write> {
         sql::TRACE_DELETE,
         sql::LAUNCHES_DELETE,
         sql::ACTIVITIES_DELETE,
+        sql::ATTEMPTS_DELETE,
         sql::SESSIONS_DELETE,
         sql::REGISTRATION_DELETE,
     ]

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use crate::learner::Learner;
 use crate::package::{Activity, Standard};
-use crate::registration::Registration;
+use crate::registration::{EndedAttempt, Registration};
 use crate::run_time::{
-    ActivityState, Completion, Outcome, global_objectives, iso, outcomes, scorm12,
+    ActivityState, Completion, Outcome, global_objectives, iso, outcome, outcomes, scorm12,
 };
 use crate::version::Version;
 
@@ -22,6 +22,15 @@ pub(crate) struct Detail {
     pub(crate) interactions: bool,
     /// What the run-time has saved.
     pub(crate) runtime: bool,
+}
+
+/// What a report is about: the attempts at the activities.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attempts<'a> {
+    /// The last one of each activity.
+    pub(crate) states: &'a BTreeMap<String, ActivityState>,
+    /// Those before, where they are asked for.
+    pub(crate) ended: &'a BTreeMap<String, Vec<EndedAttempt>>,
 }
 
 /// Returns a moment as the API writes it.
@@ -37,7 +46,7 @@ pub(crate) fn percent(score: f64) -> Value {
 
 /// Returns the time of all activities, in seconds.
 pub(crate) fn seconds(states: &BTreeMap<String, ActivityState>) -> f64 {
-    states.values().map(ActivityState::time).sum::<u64>() as f64 / 100.0
+    states.values().map(ActivityState::time_of_all).sum::<u64>() as f64 / 100.0
 }
 
 /// Returns a report.
@@ -45,9 +54,10 @@ pub(crate) fn report(
     registration: &Registration,
     version: &Version,
     learner: Option<&Learner>,
-    states: &BTreeMap<String, ActivityState>,
+    attempts: Attempts<'_>,
     detail: Detail,
 ) -> Value {
+    let states = attempts.states;
     let found = outcomes(version.standard, &version.tree, states);
     let whole = found.get(&version.tree.id).copied().unwrap_or(Outcome::UNKNOWN);
     let mut all = Map::new();
@@ -83,7 +93,7 @@ pub(crate) fn report(
     let shared = registration.progress.shared_data.iter();
     put("sharedData", shared.map(|(id, value)| json!({ "id": id, "value": value })).collect());
     put("suspendedActivityId", registration.progress.suspended.clone().into());
-    let mut details = activity(&version.tree, version.standard, states, &found, detail);
+    let mut details = activity(&version.tree, version.standard, attempts, &found, detail);
     let launchable = version.tree.launchable();
     if let ([only], Some(members)) = (&launchable[..], details.as_object_mut())
         && (detail.runtime || detail.interactions)
@@ -126,17 +136,17 @@ fn global(id: &str, found: Outcome) -> Value {
 fn activity(
     of: &Activity,
     standard: Standard,
-    states: &BTreeMap<String, ActivityState>,
+    of_all: Attempts<'_>,
     outcomes: &BTreeMap<String, Outcome>,
     detail: Detail,
 ) -> Value {
     let found = outcomes.get(&of.id).copied().unwrap_or(Outcome::UNKNOWN);
+    let states = of_all.states;
     let state = states.get(&of.id);
     let mut all = Map::new();
     all.insert("id".into(), of.id.as_str().into());
     all.insert("title".into(), of.title.as_str().into());
-    let attempts = state.map_or_else(|| u32::from(begun(of, states)), |state| state.attempts);
-    all.insert("attempts".into(), attempts.into());
+    all.insert("attempts".into(), attempts(of, states).into());
     all.insert("activityCompletion".into(), found.completion.name().into());
     all.insert("activitySuccess".into(), found.success.name().into());
     if let score @ Value::Object(_) = score(found) {
@@ -153,22 +163,51 @@ fn activity(
         }
         if detail.runtime || detail.interactions {
             all.insert("runtime".into(), runtime(standard, state, detail));
+            let ended = of_all.ended.get(&of.id).map(Vec::as_slice).unwrap_or_default();
+            if !ended.is_empty() {
+                let ended = ended.iter().map(|one| earlier_attempt(of, standard, one, detail));
+                all.insert("earlierAttempts".into(), ended.collect());
+            }
         }
     }
     if detail.children {
         let children = of.children.iter();
-        let children = children.map(|child| activity(child, standard, states, outcomes, detail));
+        let children = children.map(|child| activity(child, standard, of_all, outcomes, detail));
         all.insert("children".into(), children.collect());
     }
     Value::Object(all)
 }
 
-fn begun(of: &Activity, states: &BTreeMap<String, ActivityState>) -> bool {
-    states.contains_key(&of.id) || of.children.iter().any(|child| begun(child, states))
+/// Returns what an attempt held when a new one began.
+fn earlier_attempt(
+    of: &Activity,
+    standard: Standard,
+    attempt: &EndedAttempt,
+    detail: Detail,
+) -> Value {
+    let found = outcome(standard, of, Some(&attempt.state));
+    let mut all = json!({
+        "attempt": attempt.number,
+        "ended": moment(attempt.ended),
+        "activityCompletion": found.completion.name(),
+        "activitySuccess": found.success.name(),
+        "timeTracked": scorm12(attempt.state.time()),
+        "runtime": runtime(standard, &attempt.state, detail),
+    });
+    if let score @ Value::Object(_) = score(found) {
+        all["score"] = score;
+    }
+    all
+}
+
+/// Returns how many attempts at an activity have begun: at a group, as many as at one of its activities.
+fn attempts(of: &Activity, states: &BTreeMap<String, ActivityState>) -> u32 {
+    let own = states.get(&of.id).map_or(0, |state| state.attempts);
+    of.children.iter().map(|child| attempts(child, states)).fold(own, u32::max)
 }
 
 fn time(of: &Activity, states: &BTreeMap<String, ActivityState>) -> u64 {
-    let own = states.get(&of.id).map_or(0, ActivityState::time);
+    let own = states.get(&of.id).map_or(0, ActivityState::time_of_all);
     own + of.children.iter().map(|child| time(child, states)).sum::<u64>()
 }
 
@@ -220,7 +259,7 @@ fn runtime(standard: Standard, state: &ActivityState, detail: Detail) -> Value {
         "scoreMin": text(format!("{core}score.min")),
         "scoreMax": text(format!("{core}score.max")),
         "totalTime": if is_12 { scorm12(state.time()) } else { iso(state.time()) },
-        "timeTracked": scorm12(state.time()),
+        "timeTracked": scorm12(state.time_of_all()),
         "runtimeSuccessStatus": success,
         "suspendData": text("cmi.suspend_data".into()),
         "learnerComments": comments(is_12, state),
@@ -255,7 +294,7 @@ fn comments(is_12: bool, state: &ActivityState) -> Value {
         let own = state.some("cmi.comments");
         return own.into_iter().map(|text| json!({ "value": text })).collect();
     }
-    entries(state, "cmi.comments_from_learner")
+    entries(&state.cmi, "cmi.comments_from_learner")
         .values()
         .map(|entry| {
             let of = |name: &str| entry.get(name).copied().unwrap_or_default();
@@ -266,12 +305,12 @@ fn comments(is_12: bool, state: &ActivityState) -> Value {
 
 /// Returns the entries of a collection by number, each with its values by name.
 fn entries<'s>(
-    state: &'s ActivityState,
+    cmi: &'s BTreeMap<String, String>,
     collection: &str,
 ) -> BTreeMap<usize, BTreeMap<&'s str, &'s str>> {
     let prefix = format!("{collection}.");
     let mut all: BTreeMap<usize, BTreeMap<&str, &str>> = BTreeMap::new();
-    for (name, value) in state.cmi.range(prefix.clone()..) {
+    for (name, value) in cmi.range(prefix.clone()..) {
         let Some(rest) = name.strip_prefix(&prefix) else { break };
         if let Some((number, member)) = rest.split_once('.')
             && let Ok(number) = number.parse()
@@ -299,16 +338,19 @@ fn inner<'v>(entry: &BTreeMap<&str, &'v str>, prefix: &str, last: &str) -> Vec<&
 fn interactions(is_12: bool, state: &ActivityState) -> Value {
     let (time, response) =
         if is_12 { ("time", "student_response") } else { ("timestamp", "learner_response") };
-    entries(state, "cmi.interactions")
-        .values()
+    // Those whose places were taken come after the others.
+    let beside = state.beside.values().map(|values| entries(values, "cmi.interactions"));
+    std::iter::once(entries(&state.cmi, "cmi.interactions"))
+        .chain(beside)
+        .flat_map(BTreeMap::into_values)
         .map(|entry| {
             let of = |name: &str| entry.get(name).copied().unwrap_or_default();
             json!({
                 "id": of("id"),
                 "type": interaction_type(of("type")),
-                "objectives": inner(entry, "objectives", "id"),
+                "objectives": inner(&entry, "objectives", "id"),
                 "timestamp": of(time),
-                "correctResponses": inner(entry, "correct_responses", "pattern"),
+                "correctResponses": inner(&entry, "correct_responses", "pattern"),
                 "weighting": of("weighting"),
                 "learnerResponse": of(response),
                 "result": of("result"),
@@ -363,7 +405,7 @@ fn objective_status(is_12: bool, entry: &BTreeMap<&str, &str>) -> (&'static str,
 }
 
 fn objectives(is_12: bool, state: &ActivityState) -> Value {
-    entries(state, "cmi.objectives")
+    entries(&state.cmi, "cmi.objectives")
         .values()
         .map(|entry| {
             let of = |name: &str| entry.get(name).copied().unwrap_or_default();
@@ -385,7 +427,7 @@ fn objectives(is_12: bool, state: &ActivityState) -> Value {
 
 fn activity_objectives(state: &ActivityState) -> Value {
     let is_12 = state.cmi.keys().any(|name| name.starts_with("cmi.core."));
-    entries(state, "cmi.objectives")
+    entries(&state.cmi, "cmi.objectives")
         .values()
         .map(|entry| {
             let (success, completion) = objective_status(is_12, entry);

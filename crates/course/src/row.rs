@@ -83,4 +83,10 @@ impl<'r> Columns<'r> {
         let text = self.next()?.as_text().ok_or_else(|| Error::damaged(what))?;
         serde_json::from_str(text).map_err(|_| Error::damaged(what))
     }
+
+    pub(crate) fn some_json<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, Error> {
+        let what = self.what;
+        let text = self.next()?.as_text();
+        text.map(|text| serde_json::from_str(text).map_err(|_| Error::damaged(what))).transpose()
+    }
 }

@@ -6,11 +6,15 @@ mod begin;
 mod duration;
 mod elements;
 mod outcome;
+mod session;
 mod state;
 
 pub(crate) use apply::{Applied, apply, finish, time_out};
 pub(crate) use begin::{Begin, begin, learner_name};
 pub(crate) use duration::{iso, scorm12};
 pub(crate) use elements::{Elements, Refusal};
-pub(crate) use outcome::{Completion, Outcome, global_objectives, outcomes, unavailable, whole};
+pub(crate) use outcome::{
+    Completion, Outcome, global_objectives, outcome, outcomes, unavailable, whole,
+};
+pub(crate) use session::{Forgotten, Own, Place, Turn};
 pub(crate) use state::{ActivityState, LaunchState, Progress};

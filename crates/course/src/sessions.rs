@@ -159,6 +159,11 @@ impl End {
             writes.push(write(sql::COMMIT_STATE, arguments));
         }
         let after = whole(*standard, tree, &states);
+        if let Some(known) = progress.launches.get_mut(launch)
+            && states.values().all(|state| state.launch.is_empty() || state.launch == *launch)
+        {
+            known.outcome = Some(after);
+        }
         let is_completed = after.completion == Completion::Completed;
         let completed = completed.or(is_completed.then_some(self.now));
         let arguments = vec![

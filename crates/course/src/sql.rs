@@ -16,7 +16,8 @@ macro_rules! instances {
     ($($rest:expr),*) => {
         concat!(
             "SELECT id, instance, course, version, learner, created, updated, first_access, \
-             last_access, completed, progress, settings, tags FROM course_registration ",
+             last_access, completed, progress, settings, tags, incarnation \
+             FROM course_registration ",
             $($rest),*
         )
     };
@@ -193,8 +194,8 @@ pub(crate) const REGISTRATIONS_COUNT: &str = concat!(
 );
 
 pub(crate) const REGISTRATION_ADD: &str = "INSERT INTO course_registration (id, instance, course, \
-     version, learner, created, updated, progress, settings, tags, postback) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, '{}', ?7, ?8, '')";
+     version, learner, created, updated, progress, settings, tags, postback, incarnation) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, '{}', ?7, ?8, '', ?9)";
 
 pub(crate) const REGISTRATION_TAGS: &str =
     "UPDATE course_registration SET tags = ?2, updated = ?3 WHERE id = ?1";
@@ -202,10 +203,10 @@ pub(crate) const REGISTRATION_TAGS: &str =
 pub(crate) const REGISTRATION_SETTINGS: &str = "UPDATE course_registration SET settings = ?3, \
      updated = ?4 WHERE id = ?1 AND instance = ?2";
 
-/// Forgets what an instance has saved.
+/// Forgets what an instance has saved, and begins it again with a version of the course.
 pub(crate) const REGISTRATION_RESET: &str = "UPDATE course_registration SET progress = '{}', \
-     updated = ?3, first_access = NULL, last_access = NULL, completed = NULL \
-     WHERE id = ?1 AND instance = ?2";
+     updated = ?3, version = ?4, incarnation = ?5, first_access = NULL, last_access = NULL, \
+     completed = NULL WHERE id = ?1 AND instance = ?2";
 
 pub(crate) const REGISTRATION_PROGRESS: &str =
     "UPDATE course_registration SET progress = ?3, updated = ?4 WHERE id = ?1 AND instance = ?2";
@@ -223,9 +224,26 @@ pub(crate) const ACTIVITIES_DELETE: &str = "DELETE FROM course_activity WHERE re
 pub(crate) const ACTIVITIES_OF_INSTANCE_DELETE: &str =
     "DELETE FROM course_activity WHERE registration = ?1 AND instance = ?2";
 
+pub(crate) const ATTEMPT_ADD: &str = "INSERT INTO course_attempt \
+     (registration, instance, activity, attempt, ended, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+     ON CONFLICT (registration, instance, activity, attempt) DO UPDATE SET \
+     ended = excluded.ended, state = excluded.state";
+
+/// Removes the attempts at an activity up to one.
+pub(crate) const ATTEMPTS_OLD_DELETE: &str = "DELETE FROM course_attempt \
+     WHERE registration = ?1 AND instance = ?2 AND activity = ?3 AND attempt <= ?4";
+
+pub(crate) const ATTEMPTS: &str = "SELECT activity, attempt, ended, state FROM course_attempt \
+     WHERE registration = ?1 AND instance = ?2 ORDER BY activity, attempt";
+
+pub(crate) const ATTEMPTS_DELETE: &str = "DELETE FROM course_attempt WHERE registration = ?1";
+
+pub(crate) const ATTEMPTS_OF_INSTANCE_DELETE: &str =
+    "DELETE FROM course_attempt WHERE registration = ?1 AND instance = ?2";
+
 /// What a commit asks for.
-pub(crate) const COMMIT_REGISTRATION: &str = "SELECT progress, first_access, completed, settings \
-     FROM course_registration WHERE id = ?1 AND instance = ?2";
+pub(crate) const COMMIT_REGISTRATION: &str = "SELECT progress, first_access, completed, settings, \
+     incarnation FROM course_registration WHERE id = ?1 AND instance = ?2";
 
 pub(crate) const COMMIT_ACTIVITY: &str = "SELECT state FROM course_activity \
      WHERE registration = ?1 AND instance = ?2 AND activity = ?3";
@@ -252,14 +270,29 @@ pub(crate) const TRACE: &str = "SELECT number, at, calls FROM course_trace \
 pub(crate) const TRACE_DELETE: &str = "DELETE FROM course_trace WHERE registration = ?1";
 
 pub(crate) const LAUNCH: &str = "SELECT id, registration, instance, course, version, options, \
-     created, expires FROM course_launch WHERE secret = ?1";
+     created, expires, incarnation, result FROM course_launch WHERE secret = ?1";
+
+/// A launch of a registration by its id.
+pub(crate) const LAUNCH_OF: &str = "SELECT id, registration, instance, course, version, options, \
+     created, expires, incarnation, result FROM course_launch WHERE registration = ?1 AND id = ?2";
 
 pub(crate) const LAUNCHES: &str = "SELECT id, registration, instance, course, version, options, \
-     created, expires FROM course_launch WHERE registration = ?1 ORDER BY created LIMIT ?2";
+     created, expires, incarnation, result FROM course_launch WHERE registration = ?1 ORDER BY created LIMIT ?2";
 
 pub(crate) const LAUNCH_ADD: &str = "INSERT INTO course_launch \
-     (secret, id, registration, instance, course, version, options, created, expires) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+     (secret, id, registration, instance, course, version, options, created, expires, incarnation) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+
+/// Notes what a launch has come to that its registration no longer keeps.
+pub(crate) const LAUNCH_RESULT: &str =
+    "UPDATE course_launch SET result = ?3 WHERE registration = ?1 AND id = ?2";
+
+pub(crate) const LAUNCHES_OF_INSTANCE_DELETE: &str =
+    "DELETE FROM course_launch WHERE registration = ?1 AND instance = ?2";
+
+pub(crate) const TRACES_OF_INSTANCE_DELETE: &str = "DELETE FROM course_trace \
+     WHERE registration = ?1 AND launch IN \
+     (SELECT id FROM course_launch WHERE registration = ?1 AND instance = ?2)";
 
 pub(crate) const LAUNCHES_DELETE: &str = "DELETE FROM course_launch WHERE registration = ?1";
 
@@ -320,6 +353,9 @@ pub(crate) const SESSION_BEGUN: &str = "INSERT INTO course_session \
      (launch, registration, instance) VALUES (?1, ?2, ?3) ON CONFLICT (launch) DO NOTHING";
 
 pub(crate) const SESSION_ENDED: &str = "DELETE FROM course_session WHERE launch = ?1";
+
+pub(crate) const SESSIONS_OF_INSTANCE_DELETE: &str =
+    "DELETE FROM course_session WHERE registration = ?1 AND instance = ?2";
 
 pub(crate) const SESSIONS_DELETE: &str = "DELETE FROM course_session WHERE registration = ?1";
 

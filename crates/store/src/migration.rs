@@ -109,6 +109,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0021_suspended.sql"),
         postgres: include_str!("../migrations/0021_suspended.sql"),
     },
+    Migration {
+        version: 22,
+        name: "attempts",
+        sqlite: include_str!("../migrations/0022_course_attempts.sql"),
+        postgres: include_str!("../migrations/0022_course_attempts.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

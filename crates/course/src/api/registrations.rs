@@ -1,5 +1,7 @@
 //! Registrations, their launches and their reports over HTTP.
 
+use std::collections::BTreeMap;
+
 use homeroom_access::Call;
 use homeroom_http::{Problem, Query, Response};
 use homeroom_store::Sql;
@@ -11,6 +13,7 @@ use super::post_back::PostBack;
 use super::request::{PAGE, body, flag, id, listed, more};
 use super::settings::{PostedSettings, read_posted};
 use super::tags::clean;
+use crate::commit::Traced;
 use crate::error::Error;
 use crate::launch::{EXPIRY_SECONDS, EXPIRY_SECONDS_MAX};
 use crate::launch_record::LaunchOptions;
@@ -18,9 +21,9 @@ use crate::learner::Learner;
 use crate::options::micros;
 use crate::registration::{NewRegistration, Registration};
 use crate::removal::removal;
-use crate::report::{Detail, moment, report};
+use crate::report::{Attempts, Detail, moment, report};
 use crate::row::{Columns, write};
-use crate::run_time::{Progress, whole};
+use crate::run_time::{Outcome, Progress};
 use crate::sql;
 
 /// Most characters of a learner's names and address.
@@ -173,9 +176,8 @@ async fn link(
         let message = "startSco is no activity of the course";
         return Err(Error::Invalid(message.into()).into());
     }
-    let (id, instance) = (Some(found.id.as_str()), found.instance);
     let secret =
-        api.courses.add_launch(id, instance, version, &options, expiry, call.now.0).await?;
+        api.courses.add_launch(Some(&found), version, &options, expiry, call.now.0).await?;
     Ok(linked(api, call, &secret))
 }
 
@@ -222,7 +224,7 @@ async fn previewed(api: &Api, mut call: Call, version: i64) -> Result<Response, 
     let course = call.params.get("course");
     api.courses.version(course, version, call.now.0).await?;
     let secret =
-        api.courses.add_launch(None, 0, (course, version), &options, expiry, call.now.0).await?;
+        api.courses.add_launch(None, (course, version), &options, expiry, call.now.0).await?;
     Ok(linked(api, &call, &secret))
 }
 
@@ -242,8 +244,15 @@ async fn reported(
 ) -> Result<Value, Error> {
     let version = api.courses.version(&registration.course, registration.version, now).await?;
     let learner = api.courses.learner(&registration.learner).await?;
-    let states = api.courses.states(&registration.id, registration.instance).await?;
-    Ok(report(registration, &version, learner.as_ref(), &states, detail))
+    let key = (registration.id.as_str(), registration.instance);
+    let states = api.courses.states(key.0, key.1).await?;
+    let ended = if detail.runtime || detail.interactions {
+        api.courses.ended_attempts(key.0, key.1).await?
+    } else {
+        BTreeMap::new()
+    };
+    let attempts = Attempts { states: &states, ended: &ended };
+    Ok(report(registration, &version, learner.as_ref(), attempts, detail))
 }
 
 pub(crate) async fn get(api: Api, call: Call) -> Result<Response, Problem> {
@@ -357,23 +366,22 @@ pub(crate) async fn delete_instance(api: Api, call: Call) -> Result<Response, Pr
     let (id, instance) = (call.params.get("registration"), number(&call, "instance")?);
     api.courses.registration(id, Some(instance)).await?;
     let key = || vec![id.into(), instance.into()];
-    let writes =
-        vec![write(sql::ACTIVITIES_OF_INSTANCE_DELETE, key()), write(sql::INSTANCE_DELETE, key())];
-    api.courses.write(writes).await?;
+    let all = [
+        sql::ACTIVITIES_OF_INSTANCE_DELETE,
+        sql::ATTEMPTS_OF_INSTANCE_DELETE,
+        sql::TRACES_OF_INSTANCE_DELETE,
+        sql::LAUNCHES_OF_INSTANCE_DELETE,
+        sql::SESSIONS_OF_INSTANCE_DELETE,
+        sql::INSTANCE_DELETE,
+    ];
+    api.courses.write(all.into_iter().map(|text| write(text, key())).collect()).await?;
     Ok(done())
 }
 
-/// Forgets what the newest instance has saved.
+/// Forgets what the newest instance has saved and how it was launched; it is for the newest version of the
+/// course from then on.
 pub(crate) async fn reset(api: Api, call: Call) -> Result<Response, Problem> {
-    let found = api.courses.registration(call.params.get("registration"), None).await?;
-    let key = || vec![found.id.as_str().into(), found.instance.into()];
-    let mut arguments = key();
-    arguments.push(call.now.0.into());
-    let writes = vec![
-        write(sql::ACTIVITIES_OF_INSTANCE_DELETE, key()),
-        write(sql::REGISTRATION_RESET, arguments),
-    ];
-    api.courses.write(writes).await?;
+    api.courses.reset(call.params.get("registration"), call.now.0).await?;
     Ok(done())
 }
 
@@ -407,27 +415,28 @@ pub(crate) async fn history_of_instance(api: Api, call: Call) -> Result<Response
 async fn launched(api: &Api, call: &Call, instance: Option<i64>) -> Result<Response, Problem> {
     let id = call.params.get("registration");
     let found = api.courses.registration(id, instance).await?;
-    let version = api.courses.version(&found.course, found.version, call.now.0).await?;
     let states = api.courses.states(id, found.instance).await?;
-    let rolled_up = whole(version.standard, &version.tree, &states);
     let mut shown = vec![];
     for launch in api.courses.launches(id).await? {
         if launch.instance != found.instance {
             continue;
         }
-        let known = found.progress.launches.get(&launch.id);
-        let tracked = states.values().filter(|state| state.launch == launch.id);
-        let tracked = tracked.map(|state| state.session).sum::<u64>() as f64 / 100.0;
+        let known = found.progress.launches.get(&launch.id).or(launch.result.as_ref());
+        // Of a launch from before an upgrade, the time is with the activities.
+        let before = states.values().filter(|state| state.launch == launch.id);
+        let before = before.map(|state| state.session).sum::<u64>();
+        let time = known.map_or(0, |known| known.time).saturating_add(before);
+        let outcome = known.and_then(|known| known.outcome).unwrap_or(Outcome::UNKNOWN);
         let mut one = json!({
             "id": launch.id,
             "launchHistoryId": launch.id,
             "instance": launch.instance,
             "launchTime": moment(launch.created),
-            "completionStatus": rolled_up.completion.name(),
-            "successStatus": rolled_up.success.name(),
-            "totalSecondsTracked": tracked,
+            "completionStatus": outcome.completion.name(),
+            "successStatus": outcome.success.name(),
+            "totalSecondsTracked": time as f64 / 100.0,
         });
-        if let Some(score) = rolled_up.score {
+        if let Some(score) = outcome.score {
             one["score"] = json!({ "scaled": crate::report::percent(score) });
         }
         if let Some(known) = known {
@@ -456,9 +465,8 @@ pub(crate) async fn trace(api: Api, call: Call) -> Result<Response, Problem> {
     let mut commits = vec![];
     for row in &rows {
         let mut row = Columns::of(row, "a trace");
-        let (sequence, at) = (row.number()?, row.number()?);
-        let calls: Value = row.json()?;
-        commits.push(json!({ "sequence": sequence, "saved": moment(at), "calls": calls }));
+        let (place, at) = (Traced::of(row.number()?), row.number()?);
+        commits.push(place.shown(at, row.json()?));
     }
     Ok(json(&json!({ "launch": wanted, "commits": commits })))
 }

@@ -144,7 +144,7 @@ mod tests {
             let first = begin(standard, &activity, None, HOW);
             assert_eq!(first[&entry], "ab-initio");
 
-            let mut state = ActivityState { attempts: 1, session: 100, ..ActivityState::default() };
+            let mut state = ActivityState { attempts: 1, earlier: 100, ..ActivityState::default() };
             state.cmi.insert("cmi.suspend_data".into(), "page=3".into());
             let second = begin(standard, &activity, Some(&state), HOW);
             assert_eq!(second[&entry], "resume");

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::begin::passing_measure;
 use super::state::ActivityState;
 use crate::package::{Activity, ActivityType, Standard};
@@ -11,7 +13,8 @@ use crate::sequencing::{
 };
 
 /// Whether something is completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Completion {
     /// Nobody has said.
     Unknown,
@@ -22,7 +25,8 @@ pub(crate) enum Completion {
 }
 
 /// Whether something is passed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Success {
     /// Nobody has said.
     Unknown,
@@ -55,7 +59,7 @@ impl Success {
 }
 
 /// What has come of an activity.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Outcome {
     /// Whether it is completed.
     pub(crate) completion: Completion,

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::outcome::Outcome;
+use super::session::Session;
+
 /// What the run-time has saved of an activity.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default)]
@@ -17,21 +20,59 @@ pub(crate) struct ActivityState {
     /// numbered anew.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) former: BTreeMap<String, String>,
-    /// The time of all sessions before the last, in hundredths of a second.
+    /// The time of the attempt in sessions that are no longer told apart, in hundredths of a second.
     pub(crate) earlier: u64,
-    /// The launch of the last session.
+    /// The time of all attempts before this one, likewise.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) past: u64,
+    /// The time of each session, by its number.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) sessions: BTreeMap<u32, Spell>,
+    /// The launch of the latest session.
     pub(crate) launch: String,
-    /// The time of the last session, in hundredths of a second: as content says, or else from its first
-    /// commit to its last one.
+    /// The latest session; 0 if there was none.
+    #[serde(skip_serializing_if = "is_none")]
+    pub(crate) latest: u32,
+    /// The session that has begun the attempt.
+    #[serde(skip_serializing_if = "is_none")]
+    pub(crate) begun_by: u32,
+    /// The session that has set the values for which `set_by` names none.
+    #[serde(skip_serializing_if = "is_none")]
+    pub(crate) origin: u32,
+    /// The session that has set a value, by the element's name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) set_by: BTreeMap<String, u32>,
+    /// Interactions of sessions that came after later ones, by session: their numbers were taken.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) beside: BTreeMap<u32, BTreeMap<String, String>>,
+    /// The time of the last session, as an older Homeroom has written it.
+    #[serde(skip_serializing_if = "is_zero")]
     pub(crate) session: u64,
-    /// Whether content has said the time of a session.
+    /// Whether content has told that time.
+    #[serde(skip_serializing_if = "is_false")]
     pub(crate) is_told: bool,
-    /// When the last session began.
+    /// When that session began.
+    #[serde(skip_serializing_if = "is_nought")]
     pub(crate) begun: i64,
-    /// Whether content has ended the last session.
+    /// Whether content has ended the latest session.
     pub(crate) is_finished: bool,
     /// What its exit was, if it has ended.
     pub(crate) exit: String,
+}
+
+/// What a session has spent on an activity.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) struct Spell {
+    /// Its time in hundredths of a second: as content says, or else from its first commit to its last one.
+    pub(crate) time: u64,
+    /// Whether content has told it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) is_told: bool,
+    /// When it began.
+    pub(crate) begun: i64,
+    /// Whether it belongs to an attempt before this one.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) is_past: bool,
 }
 
 impl ActivityState {
@@ -77,9 +118,20 @@ impl ActivityState {
         }
     }
 
-    /// Returns the time of all its sessions, in hundredths of a second.
+    /// Returns the time of the attempt, in hundredths of a second.
     pub(crate) fn time(&self) -> u64 {
-        self.earlier.saturating_add(self.session)
+        let own = self.sessions.values().filter(|spell| !spell.is_past);
+        own.fold(self.earlier.saturating_add(self.session), |all, spell| {
+            all.saturating_add(spell.time)
+        })
+    }
+
+    /// Returns the time of all attempts, in hundredths of a second.
+    pub(crate) fn time_of_all(&self) -> u64 {
+        let before = self.sessions.values().filter(|spell| spell.is_past);
+        before.fold(self.past.saturating_add(self.time()), |all, spell| {
+            all.saturating_add(spell.time)
+        })
     }
 }
 
@@ -97,9 +149,21 @@ fn former_id(number: usize) -> String {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct Progress {
-    /// What each launch has done.
+    /// What each launch has done, if one of its sessions is kept.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) launches: BTreeMap<String, LaunchState>,
+    /// The sessions that were opened last, by number.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) sessions: BTreeMap<u32, Session>,
+    /// How many sessions there have been: the number of the last one.
+    #[serde(skip_serializing_if = "is_none")]
+    pub(crate) begun: u32,
+    /// Sessions that were opened until then may have been forgotten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) forgotten: Option<i64>,
+    /// The session that has told last what follows.
+    #[serde(skip_serializing_if = "is_none")]
+    pub(crate) told_by: u32,
     /// The activity with which the next launch begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) suspended: Option<String>,
@@ -114,10 +178,11 @@ pub(crate) struct Progress {
     pub(crate) shared_data: BTreeMap<String, String>,
 }
 
-/// What a launch has done.
+/// What a launch has done, and what it has come to.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct LaunchState {
-    /// The greatest sequence number that was accepted.
+    /// The greatest number that was accepted, as an older Homeroom has written it.
+    #[serde(default, skip_serializing_if = "is_nought")]
     pub(crate) sequence: i64,
     /// When its first commit came.
     pub(crate) first: i64,
@@ -129,6 +194,12 @@ pub(crate) struct LaunchState {
     /// Whether it has ended because nothing came any more.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) is_timed_out: bool,
+    /// The time of its sessions, in hundredths of a second.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) time: u64,
+    /// What had come of the course at its last commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) outcome: Option<Outcome>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -136,18 +207,19 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
-/// Most launches of which the sequence numbers are kept.
-const LAUNCHES_MAX: usize = 50;
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
 
-impl Progress {
-    /// Drops the launches that have been silent longest, beyond a number.
-    pub(crate) fn trim(&mut self) {
-        while self.launches.len() > LAUNCHES_MAX {
-            let oldest = self.launches.iter().min_by_key(|(_, state)| state.last);
-            let Some(oldest) = oldest.map(|(id, _)| id.clone()) else { return };
-            self.launches.remove(&oldest);
-        }
-    }
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(value: &u32) -> bool {
+    *value == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_nought(value: &i64) -> bool {
+    *value == 0
 }
 
 #[cfg(test)]

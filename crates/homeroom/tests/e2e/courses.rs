@@ -46,14 +46,14 @@ fn play(place: &Place, server: &Server) {
     assert_eq!(cmi["cmi.core.entry"], "resume");
     assert_eq!(cmi["cmi.suspend_data"], "page=3");
     assert_eq!(cmi["cmi.core.total_time"], "0000:01:00.00");
-    let passed = json!({ "sequence": 5, "exit": true, "final": true, "cmi": {
+    let passed = json!({ "session": "page-1", "sequence": 5, "exit": true, "final": true, "cmi": {
         "cmi.core.score.raw": "87", "cmi.core.session_time": "00:02:00",
         "cmi.core.lesson_status": "passed", "cmi.interactions.0.id": "q1",
         "cmi.interactions.0.type": "choice", "cmi.interactions.0.result": "correct",
     }});
     assert_eq!(lms.commit(&second, &passed).status, 200);
     // Repeated and reordered commits change nothing.
-    let late = json!({ "sequence": 4, "cmi": { "cmi.core.lesson_status": "incomplete" } });
+    let late = json!({ "session": "page-1", "sequence": 4, "cmi": { "cmi.core.lesson_status": "incomplete" } });
     assert_eq!(lms.commit(&second, &late).json()["sequence"], 5);
     assert_eq!(lms.commit(&second, &passed).json()["sequence"], 5);
 

@@ -128,6 +128,7 @@ fn answer(head: &str, body: &[u8], told: &mut Told, origin: &str, forgets: bool)
         ("POST", ["play", id, "results"]) => {
             let results = read();
             let sequence = results["sequence"].as_u64().unwrap();
+            assert!(results["session"].as_str().is_some_and(|page| !page.is_empty()));
             assert!(results["cmi"].as_object().unwrap().values().all(Value::is_string));
             told.sequences.entry((*id).to_owned()).or_default().push(sequence);
             let is_complete = results["cmi"]["cmi.core.lesson_status"] == "completed";

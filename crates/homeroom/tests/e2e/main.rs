@@ -10,6 +10,7 @@ mod blobs;
 mod clock;
 mod commands;
 mod configuration;
+mod course_commits;
 mod course_erasure;
 mod course_posts;
 mod course_roll_up;

@@ -110,7 +110,7 @@ impl Learner {
             }
             LearnerStep::Results | LearnerStep::Final => {
                 let is_final = self.step == LearnerStep::Final;
-                let body = script.results(self.sequence + 1, self.posted + 1, is_final);
+                let body = script.results(&id(), self.sequence + 1, self.posted + 1, is_final);
                 request.path.extend_from_slice(without_query(&self.launch).as_bytes());
                 request.path.extend_from_slice(b"/results");
                 request.headers.extend_from_slice(b"Content-Type: application/json\r\n");

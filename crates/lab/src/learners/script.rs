@@ -149,8 +149,14 @@ impl Script {
     }
 
     /// Returns the body of results as the player posts them: what has been set so far in a session,
-    /// `post` counting from 1. The final one completes the course.
-    pub fn results(&self, sequence: u32, post: u32, is_final: bool) -> serde_json::Value {
+    /// `post` counting from 1. The final one completes the course. `page` is the id of the learner's page.
+    pub fn results(
+        &self,
+        page: &str,
+        sequence: u32,
+        post: u32,
+        is_final: bool,
+    ) -> serde_json::Value {
         let seconds = u64::from(post) * self.every_s;
         let time =
             format!("{:04}:{:02}:{:02}.00", seconds / 3_600, seconds / 60 % 60, seconds % 60);
@@ -172,6 +178,12 @@ impl Script {
             cmi["cmi.core.score.min"] = json!("0");
             cmi["cmi.core.score.max"] = json!("100");
         }
-        json!({ "sequence": sequence, "cmi": cmi, "exit": is_final, "final": is_final })
+        json!({
+            "session": page,
+            "sequence": sequence,
+            "cmi": cmi,
+            "exit": is_final,
+            "final": is_final,
+        })
     }
 }
