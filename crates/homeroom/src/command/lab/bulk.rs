@@ -34,7 +34,7 @@ use crate::standard::Standard;
     after_help = "The published method: all records are counted, an interchange is loaded, and all records are counted
 again; a record is a document or an item of a collection. The mode `direct` loads everything at once only,
 because it needs an empty store. In the mode `service`, files are uploaded to a server on this machine, and
-the server is sampled; --cores does not limit it.
+the server is sampled. Seconds are those that the load tells; the start of its process is told apart.
 
 Examples:
   homeroom lab bulk --students 2000 --html bulk.html
@@ -52,7 +52,7 @@ pub struct BulkArgs {
     /// Modes that are measured side by side
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["trusted", "service"])]
     modes: Vec<Mode>,
-    /// Number of processor cores that a load may use; all without it
+    /// Number of processor cores that a load, or the server that loads, may use; all without it
     #[arg(long, value_name = "N")]
     cores: Option<usize>,
     #[command(flatten)]
@@ -142,7 +142,8 @@ fn measure(
         None => load(files, data, mode.arguments(), cores),
         Some(served) => served.upload(files, &data.with_extension("results.jsonl")),
     };
-    let serve = |data: &Path| (mode == Mode::Service).then(|| Served::start(data)).transpose();
+    let serve =
+        |data: &Path| (mode == Mode::Service).then(|| Served::start(data, cores)).transpose();
     if mode != Mode::Direct {
         let data = folder.join("each");
         let served = serve(&data)?;

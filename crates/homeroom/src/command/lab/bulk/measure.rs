@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use homeroom_document::json::Json;
 use homeroom_store::{Snapshot, SnapshotOptions, Span, StoreUrl};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::exit::Failure;
@@ -17,18 +18,24 @@ use crate::standard::Standard;
 const PAUSE: Duration = Duration::from_millis(20);
 /// Ticks of the clock by which the kernel counts the time of processes, in a second.
 const TICKS: f64 = 100.0;
+/// Name of the thread that writes a store.
+const WRITER: &str = "store-writer";
 /// Longest time for counting the records of a store.
 const COUNT_TIME_MAX: Duration = Duration::from_hours(1);
 
 /// What was measured of a load.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Measured {
-    /// Seconds from the start of the process to its end.
+    /// Seconds that the load says it took, until everything was on disk.
     pub seconds: f64,
+    /// Seconds from the start of the process to its end.
+    pub process_seconds: f64,
     /// Number of cores that it could use.
     pub cores: usize,
     /// Number of records that were rejected.
     pub rejected: u64,
+    /// Why, the most frequent cause first.
+    pub causes: Vec<Cause>,
     /// CPU seconds by the names of threads.
     pub cpu: BTreeMap<String, f64>,
     /// Greatest anonymous memory in megabytes.
@@ -37,6 +44,20 @@ pub(super) struct Measured {
     pub read_bytes: u64,
     /// Bytes written to disk.
     pub written_bytes: u64,
+    /// Bytes that all programs of the machine sent to each other over the network of the machine
+    /// itself.
+    pub network_bytes: u64,
+    /// Share of the looks at the writer in which it waited for the disk.
+    pub disk_share: f64,
+}
+
+/// Why records were rejected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Cause {
+    /// What is wrong.
+    pub what: String,
+    /// Number of records.
+    pub count: u64,
 }
 
 impl Measured {
@@ -47,6 +68,7 @@ impl Measured {
         }
         self.read_bytes = self.read_bytes.saturating_sub(before.read_bytes);
         self.written_bytes = self.written_bytes.saturating_sub(before.written_bytes);
+        self.network_bytes = self.network_bytes.saturating_sub(before.network_bytes);
         self
     }
 }
@@ -74,19 +96,20 @@ pub(super) fn load(
     let failed = |error: std::io::Error| Failure::because("starting a load", error);
     let program = std::env::current_exe().map_err(failed)?;
     let results = data.with_extension("results.jsonl");
-    let mut command = match cores {
-        None => Command::new(&program),
-        Some(cores) => {
-            let mut command = Command::new("taskset");
-            command.arg("-c").arg(format!("0-{}", cores.saturating_sub(1))).arg(&program);
-            command
-        }
-    };
+    let mut command = on_cores(&program, cores);
     command.arg("load").args(files).arg("--data-dir").arg(data).args(["--json", "--results"]);
     command.arg(&results).args(arguments);
     let measured = while_running(command, None, &results)?;
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Measured { cores: cores.unwrap_or(all).min(all), ..measured })
+}
+
+/// Returns a command that may use some cores, or all.
+pub(super) fn on_cores(program: &Path, cores: Option<usize>) -> Command {
+    let Some(cores) = cores else { return Command::new(program) };
+    let mut command = Command::new("taskset");
+    command.arg("-c").arg(format!("0-{}", cores.saturating_sub(1))).arg(program);
+    command
 }
 
 /// Runs a command that prints the summary of a load. Samples the process `sampled`, or its own.
@@ -101,6 +124,7 @@ pub(super) fn while_running(
 ) -> Result<Measured, Failure> {
     let failed = |error: std::io::Error| Failure::because("starting a load", error);
     let mut before = Seen::default();
+    before.look_at_network();
     if let Some(sampled) = sampled {
         before.look(sampled);
     }
@@ -112,7 +136,8 @@ pub(super) fn while_running(
         seen.look(sampled.unwrap_or(child.id()));
         std::thread::sleep(PAUSE);
     }
-    let seconds = began.elapsed().as_secs_f64();
+    let process_seconds = began.elapsed().as_secs_f64();
+    seen.look_at_network();
     let ended = child.wait_with_output().map_err(failed)?;
     _ = std::fs::remove_file(results);
     let told: Value = serde_json::from_slice(&ended.stdout).unwrap_or_default();
@@ -122,7 +147,24 @@ pub(super) fn while_running(
         return Err(Failure::Failed(format!("a load ended with {}: {message}", ended.status)));
     };
     let all = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(Measured { seconds, cores: all, rejected, ..seen.measured().since(&before.measured()) })
+    Ok(Measured {
+        seconds: told["summary"]["seconds"].as_f64().unwrap_or(process_seconds),
+        process_seconds,
+        cores: all,
+        rejected,
+        causes: causes(&told["summary"]["causes"]),
+        ..seen.measured().since(&before.measured())
+    })
+}
+
+/// Reads the causes of a summary, the most frequent first.
+fn causes(told: &Value) -> Vec<Cause> {
+    let cause = |told: &Value| {
+        Some(Cause { what: told["what"].as_str()?.to_owned(), count: told["count"].as_u64()? })
+    };
+    let mut causes: Vec<Cause> = told.as_array().into_iter().flatten().filter_map(cause).collect();
+    causes.sort_by_key(|cause| std::cmp::Reverse(cause.count));
+    causes
 }
 
 impl Records {
@@ -178,6 +220,8 @@ struct Seen {
     /// Name and CPU seconds of each thread.
     threads: BTreeMap<String, (String, f64)>,
     measured: Measured,
+    /// Looks at the writer, and those in which it waited for the disk.
+    writer: (u32, u32),
 }
 
 impl Seen {
@@ -188,6 +232,10 @@ impl Seen {
             let read = |file: &str| std::fs::read_to_string(task.path().join(file)).ok();
             if let (Some(name), Some(stat)) = (read("comm"), read("stat")) {
                 let id = task.file_name().to_string_lossy().into_owned();
+                if name.trim() == WRITER {
+                    self.writer.0 += 1;
+                    self.writer.1 += u32::from(waits_for_disk(&stat));
+                }
                 self.threads.insert(id, (name.trim().to_owned(), cpu_of(&stat)));
             }
         }
@@ -203,8 +251,18 @@ impl Seen {
         now.anonymous_mb = now.anonymous_mb.max(anonymous);
     }
 
+    /// Reads how much went over the loopback device.
+    fn look_at_network(&mut self) {
+        let Ok(devices) = std::fs::read_to_string("/proc/net/dev") else { return };
+        let line = devices.lines().find_map(|line| line.trim().strip_prefix("lo:"));
+        let received = line.and_then(|line| line.split_ascii_whitespace().next()?.parse().ok());
+        self.measured.network_bytes = received.unwrap_or_default();
+    }
+
     fn measured(self) -> Measured {
         let mut measured = self.measured;
+        let (looks, waits) = self.writer;
+        measured.disk_share = f64::from(waits) / f64::from(looks.max(1));
         for (name, seconds) in self.threads.into_values() {
             *measured.cpu.entry(name).or_default() += seconds;
         }
@@ -217,10 +275,21 @@ fn whole(number: f64) -> u64 {
     number as u64
 }
 
+/// Whether a line of `/proc/…/stat` is of a thread in uninterruptible sleep, as one is that waits
+/// for a disk.
+fn waits_for_disk(stat: &str) -> bool {
+    fields_of(stat).first() == Some(&"D")
+}
+
+/// Returns the fields of a line of `/proc/…/stat` after the name, which may have blanks.
+fn fields_of(stat: &str) -> Vec<&str> {
+    let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    after.split_ascii_whitespace().collect()
+}
+
 /// Returns the CPU seconds in a line of `/proc/…/stat`.
 fn cpu_of(stat: &str) -> f64 {
-    let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let fields: Vec<&str> = after.split_ascii_whitespace().collect();
+    let fields = fields_of(stat);
     let ticks = |field: usize| fields.get(field)?.parse::<f64>().ok();
     [11, 12].into_iter().filter_map(ticks).sum::<f64>() / TICKS
 }
@@ -241,5 +310,18 @@ mod tests {
         let stat = "7 (a b) c) S 1 1 1 0 -1 0 0 0 0 0 150 50 0 0 20 0 1 0 0 0 0";
 
         assert!((cpu_of(stat) - 2.0).abs() < 1e-9);
+        assert!(!waits_for_disk(stat) && waits_for_disk("7 (a b) c) D 1 1"));
+    }
+
+    #[test]
+    fn causes_are_told_by_their_counts() {
+        let told = serde_json::json!([
+            {"what": "a", "count": 2, "hint": "h"}, {"what": "b", "count": 40}, {"count": 1}
+        ]);
+
+        let causes = causes(&told);
+
+        let told: Vec<_> = causes.iter().map(|c| (c.what.as_str(), c.count)).collect();
+        assert_eq!(told, [("b", 40), ("a", 2)]);
     }
 }

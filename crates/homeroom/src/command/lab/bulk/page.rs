@@ -72,7 +72,7 @@ fn table(out: &mut String, mode: &ModeResult) {
         "<h2>{}</h2>\n<table><thead><tr><th>Interchange</th><th>Documents/s</th><th>Records/s</th>\
          <th>Documents</th><th>Records before</th><th>Records after</th><th>Records</th>\
          <th>Seconds</th><th>Rejected</th><th>CPU seconds</th><th>Memory, MB</th>\
-         <th>Written, MB</th><th>Bounded by</th></tr></thead><tbody>\n",
+         <th>Written, MB</th><th>Network, MB</th><th>Bounded by</th></tr></thead><tbody>\n",
         escaped(mode.mode)
     );
     for row in &mode.interchanges {
@@ -95,7 +95,7 @@ fn write_row(out: &mut String, row: &Row, class: &str) {
     _ = writeln!(
         out,
         "<tr{class}><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
-         <td>{:.2}</td><td>{}</td><td>{cpu:.2}</td><td>{:.0}</td><td>{}</td><td>{}</td></tr>",
+         <td>{:.2}</td><td>{}</td><td>{cpu:.2}</td><td>{:.0}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
         escaped(&row.interchange),
         whole(row.documents_per_second),
         whole(row.records_per_second),
@@ -107,6 +107,7 @@ fn write_row(out: &mut String, row: &Row, class: &str) {
         grouped(row.rejected),
         row.anonymous_mb,
         grouped(row.written_bytes / 1_000_000),
+        grouped(row.network_bytes / 1_000_000),
         escaped(&row.bound_by)
     );
 }

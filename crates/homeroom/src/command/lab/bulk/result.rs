@@ -6,12 +6,19 @@ use std::collections::BTreeMap;
 use homeroom_http::Timestamp;
 use serde::Serialize;
 
-use super::measure::{Measured, Records};
+use super::measure::{Cause, Measured, Records};
 
 /// Version of the form of the file.
 const FORMAT: u32 = 1;
 /// Share of the time that something must be busy to bound a load.
 const BUSY: f64 = 0.8;
+
+/// Share of the looks at the writer in which it must wait for the disk, for the disk to bound a load.
+const WAITS: f64 = 0.3;
+/// Seconds that a load must take for its speed to be compared: a shorter one is bounded by its start.
+const COMPARED_SECONDS: f64 = 0.5;
+/// Most causes that a sentence names.
+const CAUSES_MAX: usize = 3;
 
 /// All that was measured.
 #[derive(Debug, Serialize)]
@@ -39,7 +46,8 @@ pub(super) struct ModeResult {
     pub interchanges: Vec<Row>,
     /// Everything at once, into an empty store.
     pub total: Row,
-    /// The interchange with the most records per second, descriptors left out.
+    /// The interchange with the most records per second. Descriptors are left out, and so is what was
+    /// loaded in less than half a second, as long as something took longer.
     pub fastest: Option<String>,
     /// The interchange with the fewest.
     pub slowest: Option<String>,
@@ -62,8 +70,12 @@ pub(super) struct Row {
     pub records: u64,
     /// Number of records of the input that were rejected.
     pub rejected: u64,
-    /// Seconds from the start of the process to its end, when all is on disk.
+    /// Why they were, the most frequent cause first.
+    pub causes: Vec<Cause>,
+    /// Seconds that the load took until everything was on disk.
     pub seconds: f64,
+    /// Seconds from the start of its process to its end.
+    pub process_seconds: f64,
     /// Documents per second.
     pub documents_per_second: f64,
     /// Records per second.
@@ -76,6 +88,8 @@ pub(super) struct Row {
     pub read_bytes: u64,
     /// Bytes written to disk.
     pub written_bytes: u64,
+    /// Bytes that the programs of this machine sent to each other meanwhile.
+    pub network_bytes: u64,
     /// What bounded the load.
     pub bound_by: String,
 }
@@ -108,13 +122,15 @@ fn difference(modes: &[ModeResult]) -> String {
     let differs = |other: &&ModeResult| other.total.records != first.total.records;
     let told = |other: &ModeResult| {
         format!(
-            "{} stored {} records and refused {}, {} stored {} and refused {}.",
+            "{} stored {} records and refused {}{}; {} stored {} and refused {}{}.",
             first.mode,
             first.total.records,
             first.total.rejected,
+            reasons(&first.total.causes),
             other.mode,
             other.total.records,
-            other.total.rejected
+            other.total.rejected,
+            reasons(&other.total.causes)
         )
     };
     let differences: Vec<String> = others.iter().filter(differs).map(told).collect();
@@ -125,10 +141,25 @@ fn difference(modes: &[ModeResult]) -> String {
     }
 }
 
+/// Lists the most frequent causes in brackets.
+fn reasons(causes: &[Cause]) -> String {
+    let told = causes
+        .iter()
+        .take(CAUSES_MAX)
+        .map(|cause| format!("{} {}", cause.count, cause.what.trim_end_matches('.')));
+    match told.collect::<Vec<_>>() {
+        told if told.is_empty() => String::new(),
+        told => format!(" ({})", told.join("; ")),
+    }
+}
+
 impl ModeResult {
     pub(super) fn new(mode: &'static str, interchanges: Vec<Row>, total: Row) -> Self {
         let mut compared: Vec<&Row> =
             interchanges.iter().filter(|row| !row.is_descriptors && row.records > 0).collect();
+        if compared.iter().any(|row| row.seconds >= COMPARED_SECONDS) {
+            compared.retain(|row| row.seconds >= COMPARED_SECONDS);
+        }
         compared.sort_by(|a, b| a.records_per_second.total_cmp(&b.records_per_second));
         let name = |row: Option<&&Row>| row.map(|row| row.interchange.clone());
         let (slowest, fastest) = (name(compared.first()), name(compared.last()));
@@ -156,7 +187,9 @@ impl Row {
             records_after: after.records,
             records,
             rejected: measured.rejected,
+            causes: measured.causes.clone(),
             seconds: measured.seconds,
+            process_seconds: measured.process_seconds,
             documents_per_second: each_second(documents),
             records_per_second: each_second(records),
             bound_by: bound_by(&measured),
@@ -164,6 +197,7 @@ impl Row {
             anonymous_mb: measured.anonymous_mb,
             read_bytes: measured.read_bytes,
             written_bytes: measured.written_bytes,
+            network_bytes: measured.network_bytes,
         }
     }
 }
@@ -183,13 +217,71 @@ fn bound_by(measured: &Measured) -> String {
     };
     #[expect(clippy::cast_precision_loss, reason = "there are few")]
     let cores = measured.cores as f64;
-    if most >= BUSY * measured.seconds {
+    let seconds = measured.process_seconds;
+    if most >= BUSY * seconds {
         format!("CPU of {who}")
-    } else if all >= BUSY * measured.seconds * cores {
+    } else if all >= BUSY * seconds * cores {
         format!("CPU, most of it of {who}")
-    } else if all >= BUSY * measured.seconds {
+    } else if measured.disk_share >= WAITS {
+        format!(
+            "the disk, for which the writer waited in {:.0} % of the looks",
+            measured.disk_share * 100.0
+        )
+    } else if measured.seconds < seconds / 2.0 {
+        "the start of the process".into()
+    } else if all >= BUSY * seconds {
         "one core: its steps waited for each other".into()
     } else {
-        "the disk, or the start of the process".into()
+        "waits: for the server, the disk, or each other".into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(seconds: f64, process_seconds: f64, cpu: &[(&str, f64)], disk: f64) -> Measured {
+        let cpu = cpu.iter().map(|(name, seconds)| ((*name).to_owned(), *seconds)).collect();
+        Measured {
+            seconds,
+            process_seconds,
+            cores: 2,
+            cpu,
+            disk_share: disk,
+            ..Measured::default()
+        }
+    }
+
+    #[test]
+    fn what_bounds_a_load_is_what_was_busy_or_waited_for() {
+        let busy = [("load-reader", 9.0), ("store-writer", 5.0)];
+        for (measured, told) in [
+            (measured(10.0, 10.1, &busy, 0.0), "CPU of the readers, which parse and validate"),
+            (measured(10.0, 10.1, &[("load-reader", 7.0), ("x", 9.5)], 0.0), "CPU of the planner"),
+            (measured(10.0, 10.1, &[("store-writer", 4.0)], 0.5), "the disk, for which"),
+            (measured(0.1, 0.9, &[("load-reader", 0.1)], 0.0), "the start of the process"),
+        ] {
+            let bound = bound_by(&measured);
+            assert!(bound.starts_with(told), "{bound}");
+        }
+    }
+
+    #[test]
+    fn a_difference_between_modes_is_explained_by_what_was_refused() {
+        let mode = |mode, records, causes: Vec<Cause>| {
+            let rejected = causes.iter().map(|cause| cause.count).sum();
+            let after = Records { documents: records, records };
+            let measured = Measured { rejected, causes, ..measured(1.0, 1.0, &[], 0.0) };
+            let row = Row::new("All at once", false, Records::default(), after, measured);
+            ModeResult::new(mode, vec![], row)
+        };
+        let cause = Cause { what: "Not authorized.".into(), count: 3 };
+
+        let told = difference(&[mode("trusted", 10, vec![]), mode("service", 7, vec![cause])]);
+
+        assert_eq!(
+            told,
+            "trusted stored 10 records and refused 0; service stored 7 and refused 3 (3 Not authorized)."
+        );
     }
 }

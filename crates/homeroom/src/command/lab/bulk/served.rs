@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::measure::{Measured, while_running};
+use super::measure::{Measured, on_cores, while_running};
 use crate::exit::Failure;
 
 /// Longest time until the server serves.
@@ -20,19 +20,21 @@ pub(super) struct Served {
     url: String,
     key: String,
     secret: String,
+    cores: Option<usize>,
 }
 
 impl Served {
-    /// Starts a server with the store of a data directory and makes a key that may do everything.
+    /// Starts a server with the store of a data directory, which may use some cores, or all, and
+    /// makes a key that may do everything.
     ///
     /// # Errors
     ///
     /// Says what could not be started.
-    pub(super) fn start(data: &Path) -> Result<Self, Failure> {
+    pub(super) fn start(data: &Path, cores: Option<usize>) -> Result<Self, Failure> {
         let failed = |error: std::io::Error| Failure::because("starting a server", error);
         let program = std::env::current_exe().map_err(failed)?;
         let listen = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
-        let mut child = Command::new(&program)
+        let mut child = on_cores(&program, cores)
             .arg("serve")
             .args(listen)
             .arg("--data-dir")
@@ -43,8 +45,8 @@ impl Served {
             .spawn()
             .map_err(failed)?;
         let log = child.stderr.take();
-        let mut served =
-            Self { child, url: String::new(), key: String::new(), secret: String::new() };
+        let (url, key, secret) = (String::new(), String::new(), String::new());
+        let mut served = Self { child, url, key, secret, cores };
         let (found, address) = mpsc::channel();
         // The log is read to its end, so that the server never waits for a reader.
         std::thread::spawn(move || {
@@ -82,11 +84,12 @@ impl Served {
     pub(super) fn upload(&self, files: &[PathBuf], results: &Path) -> Result<Measured, Failure> {
         let failed = |error: std::io::Error| Failure::because("starting an upload", error);
         let program = std::env::current_exe().map_err(failed)?;
-        let mut command = Command::new(program);
+        let mut command = on_cores(&program, self.cores);
         command.arg("upload").args(files).args(["--server", &self.url, "--key", &self.key]);
         command.args(["--json", "--results"]).arg(results);
         command.env("HOMEROOM_UPLOAD_SECRET", &self.secret);
-        while_running(command, Some(self.child.id()), results)
+        let measured = while_running(command, Some(self.child.id()), results)?;
+        Ok(Measured { cores: self.cores.unwrap_or(measured.cores).min(measured.cores), ..measured })
     }
 }
 
