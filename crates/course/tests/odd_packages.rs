@@ -244,6 +244,11 @@ fn manifests_with_odd_parts_are_played_with_warnings() {
         ("a schema that is not there", one(RESOURCE), None),
         ("no organization", manifest("", RESOURCE), Some("no-organization")),
         (
+            "two organizations",
+            manifest(&format!("{good}{}", good.replace("'i'", "'j'")), RESOURCE),
+            Some("organizations"),
+        ),
+        (
             "an item without resource",
             manifest(&organization(&format!("{empty}{}", item("identifierref='r'"))), RESOURCE),
             Some("empty-item"),

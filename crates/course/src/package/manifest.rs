@@ -89,14 +89,25 @@ impl<'m> Building<'_, 'm> {
         let organizations = self.resources.scopes[scope].element.child("organizations")?;
         let all: Vec<&Element> = organizations.all("organization").collect();
         let first = *all.first()?;
-        let Some(default) = organizations.attribute("default") else { return Some(first) };
-        let found = all.iter().find(|one| one.attribute("identifier") == Some(default));
-        if found.is_none() {
-            let message = "the default organization is not there; the first one is taken";
-            let finding = Finding::warn("no-default", message);
-            self.findings.add(finding.at(organizations.label(), organizations.line));
+        let mut warn = |code: &str, message: &str, at: &Element| {
+            self.findings.add(Finding::warn(code, message).at(at.label(), at.line));
+        };
+        let mut taken = first;
+        if let Some(default) = organizations.attribute("default").filter(|id| !id.is_empty()) {
+            let found = all.iter().find(|one| one.attribute("identifier") == Some(default));
+            match found {
+                Some(found) => taken = found,
+                None => {
+                    let message = "the default organization is not there; the first one is taken";
+                    warn("no-default", message, organizations);
+                }
+            }
         }
-        Some(found.copied().unwrap_or(first))
+        if all.len() > 1 {
+            let message = "the manifest has several organizations; this one is played";
+            warn("organizations", message, taken);
+        }
+        Some(taken)
     }
 
     fn root(&mut self, organization: &'m Element) -> Option<Activity> {
