@@ -10,15 +10,16 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
 
-/** Gives scripts the names of the elements in the server's table, by standard. */
+/** Gives scripts the elements in the server's table, by standard: the type of each by its name. */
 const elements = {
   name: "elements",
   setup: ({ onLoad }) =>
     onLoad({ filter: /cmi\.toml$/ }, async ({ path }) => {
       const [, old, recent] = (await readFile(path, "utf8")).split(/^\[scorm(?:12|2004)\]$/m);
-      const names = (text) => [...text.matchAll(/^ {2}\{ name = "([^"]+)"/gm)].map(([, name]) => name);
+      const row = /^ {2}\{ name = "([^"]+)", type = "([^"]+)"/gm;
+      const types = (text) => Object.fromEntries([...text.matchAll(row)].map(([, name, type]) => [name, type]));
       if (!old || !recent) throw new Error(`${path} has another form than expected`);
-      const found = { "1.2": names(old), "2004": names(recent) };
+      const found = { "1.2": types(old), "2004": types(recent) };
       return { contents: JSON.stringify(found), loader: "json", watchFiles: [path] };
     }),
 };

@@ -141,6 +141,7 @@ for (const edition of ["1.2", "2004"]) {
     // SCORM 1.2's second Finish does nothing and is not refused: content that says it on every way out would complain.
     same(await sco.finish(), edition === "1.2" ? "true" : "false", "Finish again");
     same(await sco.tryTo(name.place, "after the end"), "false", "SetValue after Finish");
+    same(await sco.error(), edition === "1.2" ? "301" : "133", "its error");
     await until("the report", () => server.report(registration), (found) => found.registrationCompletion === "COMPLETED");
     await page.close();
     const report = await server.report(registration);

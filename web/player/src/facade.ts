@@ -1,7 +1,7 @@
 // The API object that content finds: our own, around scorm-again's. It tells us what content sets and
 // calls, and never throws into content.
 
-import { isElement } from "./elements";
+import { isElement, isText } from "./elements";
 import type { Call, Cmi } from "./launch";
 
 /** The part of scorm-again's objects that the player uses. */
@@ -49,15 +49,20 @@ const NO_ELEMENT = "cmi.no_element";
 /** Makes the API object of a session. `stored`: what the SCO has set before. */
 export function facade(standard: "1.2" | "2004", inner: Inner, stored: Cmi, watch: Watch): Api {
   const long = new Map<string, string>();
+  const emptied = new Set<string>();
   for (const [name, value] of Object.entries(stored)) {
     if (TOLERANT.has(name) && value.length > limit(standard, name)) long.set(name, value);
   }
+  /** The error of the last call, where it is not scorm-again's. */
+  let own: string | undefined;
+  const lastError = () => own ?? inner.lmsGetLastError();
   const prefix = standard === "1.2" ? "LMS" : "";
   const text = (value: unknown) => (value === undefined || value === null ? "" : String(value));
   const traced = (name: string, work: (...values: string[]) => string, failed: string) => {
     return (...values: unknown[]): string => {
       const given = values.map(text);
       let result = failed;
+      own = undefined;
       try {
         result = text(work(...given));
       } catch {
@@ -67,7 +72,7 @@ export function facade(standard: "1.2" | "2004", inner: Inner, stored: Cmi, watc
         const whole = value ?? "";
         return whole.length > TRACED_MAX ? `${whole.slice(0, TRACED_MAX)}… (${whole.length})` : whole;
       };
-      const code = Number(inner.lmsGetLastError()) || 0;
+      const code = Number(lastError()) || 0;
       watch.call([Date.now(), prefix + name, clip(given[0]), clip(given[1]), clip(result), code]);
       return result;
     };
@@ -88,12 +93,27 @@ export function facade(standard: "1.2" | "2004", inner: Inner, stored: Cmi, watc
   const asked = (element: string) => (element === "" || isElement(standard, element) ? element : NO_ELEMENT);
   const getValue = (element = "") => {
     const found = inner.lmsGetValue(asked(element));
-    return inner.isInitialized() ? (long.get(element) ?? found) : found;
+    if (!inner.isInitialized()) return found;
+    return emptied.has(element) ? "" : (long.get(element) ?? found);
   };
   const setValue = (element = "", value = "") => {
+    if (standard === "1.2" && inner.isTerminated()) {
+      // scorm-again would take it, and the session would be open again for the server.
+      own = "301";
+      return "false";
+    }
     const isLong = TOLERANT.has(element) && value.length > limit(standard, element) && value.length <= TOLERATED_MAX;
     const result = inner.lmsSetValue(asked(element), isLong ? value.slice(0, limit(standard, element)) : value);
-    if (result !== "true") return result;
+    if (result !== "true") {
+      // Content clears a text with an empty one, which scorm-again refuses in SCORM 2004.
+      const isEmptied = value === "" && inner.lmsGetLastError() === "406" && isText(standard, element);
+      if (!isEmptied) return result;
+      own = "0";
+      emptied.add(element);
+      watch.set(element, value);
+      return "true";
+    }
+    emptied.delete(element);
     if (isLong) long.set(element, value);
     else long.delete(element);
     watch.set(element, value);
@@ -112,7 +132,7 @@ export function facade(standard: "1.2" | "2004", inner: Inner, stored: Cmi, watc
     [`${prefix}SetValue`]: traced("SetValue", setValue, "false"),
     [`${prefix}Commit`]: traced("Commit", commit, "false"),
     // These ask about the last call and are not calls of their own.
-    [`${prefix}GetLastError`]: () => inner.lmsGetLastError(),
+    [`${prefix}GetLastError`]: lastError,
     [`${prefix}GetErrorString`]: (code) => inner.lmsGetErrorString(text(code)),
     [`${prefix}GetDiagnostic`]: (code) => inner.lmsGetDiagnostic(text(code)),
   };

@@ -1,5 +1,6 @@
-// The names of the run-time's elements, by standard, which the build reads from the server's table.
+// The types of the run-time's elements by their names, by standard, which the build reads from the server's
+// table.
 declare module "*/cmi.toml" {
-  const names: { "1.2": string[]; "2004": string[] };
-  export default names;
+  const types: { "1.2": Record<string, string>; "2004": Record<string, string> };
+  export default types;
 }

@@ -214,3 +214,26 @@ test("nothing but elements is reached by a name, and what is refused changes not
     }
   }
 });
+
+test("SCORM 1.2: what content sets after Finish is refused, as the standard says", async () => {
+  const { api, said } = await api12();
+  api["LMSInitialize"]?.("");
+  assert.equal(api["LMSFinish"]?.(""), "true");
+  const told = said.length;
+  assert.equal(api["LMSSetValue"]?.("cmi.core.lesson_location", "late"), "false");
+  assert.equal(api["LMSGetLastError"]?.(), "301");
+  assert.equal(said.length, told);
+});
+
+test("SCORM 2004: a text is cleared by an empty one, and a number is not", async () => {
+  const { api, said } = await api2004();
+  api["Initialize"]?.("");
+  for (const value of ["7", "", "8"]) {
+    assert.equal(api["SetValue"]?.("cmi.location", value), "true", value);
+    assert.equal(api["GetLastError"]?.(), "0", value);
+    assert.equal(api["GetValue"]?.("cmi.location"), value);
+  }
+  assert.deepEqual(said.filter((one) => one.startsWith("cmi.location")), ["cmi.location=7", "cmi.location=", "cmi.location=8"]);
+  assert.equal(api["SetValue"]?.("cmi.score.raw", ""), "false");
+  assert.equal(api["GetLastError"]?.(), "406");
+});
