@@ -6,6 +6,7 @@
 mod operation;
 mod operations;
 mod schemas;
+mod words;
 mod writer;
 
 use std::sync::Arc;

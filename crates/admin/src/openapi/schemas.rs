@@ -4,6 +4,7 @@ use homeroom_access::Action;
 use serde_json::{Map, Value, json};
 
 use super::operations::{SHOWN, Shown};
+use super::words;
 use super::writer::{id_schema, to};
 use crate::api_clients::MEMBERS as API_CLIENT_MEMBERS;
 use crate::claim_sets::{COPY_MEMBERS, MEMBERS as CLAIM_SET_MEMBERS};
@@ -35,6 +36,7 @@ pub(super) fn all() -> Map<String, Value> {
     for (name, schema) in of_keys().into_iter().chain(of_claim_sets()).chain(of_what_is_fixed()) {
         all.insert(name.to_owned(), schema);
     }
+    words::describe(&mut all);
     all.sort_keys();
     all
 }

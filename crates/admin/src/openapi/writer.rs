@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::operation::{Body, Gives, Operation, Query};
+use super::words;
 use crate::list::{By, Filter, LIMIT_MAX, LIMIT_USUAL};
 
 /// Refusals: status, name of the response, meaning, and the headers that come with it.
@@ -58,8 +59,11 @@ pub(super) fn path_item(operation: &Operation) -> Value {
             Body::Json(schema) => ("application/json", schema.as_str()),
             Body::Form(schema) => ("application/x-www-form-urlencoded", *schema),
         };
-        item["requestBody"] =
-            json!({ "required": true, "content": { media: { "schema": to(schema) } } });
+        let mut content = json!({ "schema": to(schema) });
+        if let Some(example) = words::example(schema) {
+            content["example"] = example;
+        }
+        item["requestBody"] = json!({ "required": true, "content": { media: content } });
     }
     if !operation.is_guarded {
         item["security"] = json!([]);

@@ -239,3 +239,87 @@ async fn every_answer_is_as_the_document_says() {
         assert!(errors["ApplicationName"].is_array(), "{app}: {errors}");
     }
 }
+
+/// Returns the words of a name, `contactEmailAddress` as `contact email address`.
+fn words_of(name: &str) -> String {
+    let mut words = String::new();
+    for letter in name.trim_start_matches('_').chars() {
+        if letter.is_uppercase() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words.replace('_', " ")
+}
+
+#[test]
+fn every_member_is_described_by_more_than_its_name() {
+    let document = homeroom_admin::openapi_document();
+    let mut count = 0;
+
+    for (schema, value) in document["components"]["schemas"].as_object().unwrap() {
+        for (member, value) in value["properties"].as_object().into_iter().flatten() {
+            let about = value["description"].as_str().unwrap_or("");
+            let plain = about.trim_end_matches('.').to_lowercase();
+            let plain = plain.strip_prefix("the ").unwrap_or(&plain);
+            assert!(about.len() > 8 && plain != words_of(member), "{schema}.{member}: {about}");
+            count += 1;
+        }
+    }
+    assert!(count > 160, "{count}");
+}
+
+#[tokio::test]
+async fn every_body_has_an_example_that_fits_and_that_the_server_takes() {
+    for app in TestApp::empty_on_each_store().await {
+        let document = document(&app).await;
+        let admin = manager(&app).await;
+        let mut examples = std::collections::BTreeMap::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                let Some(body) = operation["requestBody"]["content"].as_object() else { continue };
+                let content = body.values().next().unwrap();
+                let example = &content["example"];
+                assert!(example.is_object(), "{method} {path} has no example");
+                assert_fits(&document, &content["schema"], example, path);
+                examples.insert(format!("{method} {path}"), example.clone());
+            }
+        }
+        let example = |of: &str| examples[&format!("post /adminapi/v2{of}")].clone();
+
+        for path in [
+            "/vendors",
+            "/applications",
+            "/apiclients",
+            "/claimSets",
+            "/claimSets/import",
+            "/odsInstanceContexts",
+            "/odsInstanceDerivatives",
+            "/profiles",
+        ] {
+            let made = admin.post(path, &example(path)).await;
+            assert_eq!(made.status, 201, "{app} {path}: {made:?}");
+        }
+        let sets = admin.read("/claimSets?name=SISVendor").await;
+        let mut copy = example("/claimSets/copy");
+        copy["originalId"] = sets[0]["id"].clone();
+        let copied = admin.post("/claimSets/copy", &copy).await;
+        assert_eq!(copied.status, 201, "{app}: {copied:?}");
+        let location = copied.header("location").to_owned();
+        let at = location.find("/claimSets").unwrap();
+        let (set, grants) = (&location[at..], format!("{}/resourceClaimActions", &location[at..]));
+        assert_eq!(admin.read(set).await["name"], copy["name"], "{app}");
+        let own = admin.read("/claimSets?name=Attendance%20only").await;
+        let grants = grants.replace(set, &format!("/claimSets/{}", own[0]["id"]));
+        let claim = admin.read("/resourceClaims?name=student").await[0]["id"].clone();
+        let one = "/claimSets/{id}/resourceClaimActions";
+        let mut grant = example(one);
+        grant["resourceClaimId"] = claim.clone();
+        assert_eq!(admin.post(&grants, &grant).await.status, 201, "{app}");
+        let strategies =
+            example(&format!("{one}/{{resourceClaimId}}/overrideAuthorizationStrategy"));
+        let overrides = format!("{grants}/{claim}/overrideAuthorizationStrategy");
+        let taken = admin.post(&overrides, &strategies).await;
+        assert_eq!(taken.status, 200, "{app}: {taken:?}");
+    }
+}
