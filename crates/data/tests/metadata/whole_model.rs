@@ -320,3 +320,35 @@ fn exactly_the_key_properties_are_marked_as_identity() {
         }
     }
 }
+
+/// Members that describe themselves say more than the words of their name, those of deleted keys too.
+#[test]
+fn every_member_is_described_by_more_than_its_name() {
+    const FILLING: [&str; 8] = ["the", "a", "true", "or", "false", "it", "is", "required"];
+    let letters = |text: &str| {
+        let is_word = |part: &&str| !part.is_empty();
+        let parts = text.split(|letter: char| !letter.is_alphanumeric());
+        parts.filter(is_word).map(str::to_lowercase).collect::<Vec<_>>()
+    };
+    for model in models() {
+        let mut count = 0;
+        for section in SECTIONS {
+            let document = document(&model, section);
+            for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+                for (member, value) in schema["properties"].as_object().into_iter().flatten() {
+                    if value.get("$ref").is_some() {
+                        continue;
+                    }
+                    let about = value["description"].as_str().unwrap_or("");
+                    let own = member.to_lowercase();
+                    let more = letters(about)
+                        .into_iter()
+                        .any(|word| !own.contains(&word) && !FILLING.contains(&word.as_str()));
+                    assert!(more, "{name}.{member}: {about}");
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 2_000, "{count}");
+    }
+}

@@ -233,9 +233,10 @@ impl Operations<'_> {
             "description": "The id of the document.",
             "schema": shared::id_schema(),
         })];
+        let of = sentences::words(&self.resource.name);
         for field in &self.resource.query_fields {
-            let description =
-                sentences::scalar(&field.name, field.scalar, values::vocabulary(self.model));
+            let vocabulary = values::vocabulary(self.model);
+            let description = sentences::scalar(&field.name, field.scalar, &of, vocabulary);
             let mut parameter = json!({
                 "name": field.name,
                 "in": "query",

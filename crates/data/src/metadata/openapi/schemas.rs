@@ -81,7 +81,7 @@ impl Writer<'_> {
                 PropertyKind::Object(projects) if property.is_extensions() => {
                     to(&self.extensions(owner, property, projects))
                 }
-                PropertyKind::Scalar(kind) => self.scalar(property, *kind),
+                PropertyKind::Scalar(kind) => self.scalar(owner, property, *kind),
                 PropertyKind::Reference(reference) => {
                     to(&self.reference(owner, &property.name, reference))
                 }
@@ -90,7 +90,7 @@ impl Writer<'_> {
                     let mut list = json!({
                         "type": "array",
                         "items": to(&self.item(owner, property, inner, base)),
-                        "description": words::property(property, vocabulary(self.model)),
+                        "description": self.property(owner, property),
                     });
                     if property.presence == Presence::Optional {
                         list["nullable"] = true.into();
@@ -124,15 +124,19 @@ impl Writer<'_> {
             name = format!("{owner}Extensions");
         }
         let mut schema = object(projects, members);
-        schema["description"] = words::property(property, vocabulary(self.model)).into();
+        schema["description"] = self.property(owner, property).into();
         self.schemas.insert(name.clone(), schema);
         name
     }
 
-    fn scalar(&self, property: &Property, kind: Scalar) -> Value {
+    /// Describes a property of a schema.
+    fn property(&self, owner: &str, property: &Property) -> String {
+        words::property(property, &words::of_schema(owner), vocabulary(self.model))
+    }
+
+    fn scalar(&self, owner: &str, property: &Property, kind: Scalar) -> Value {
         let mut schema = in_body(kind, property.presence == Presence::Key);
-        schema
-            .insert("description".into(), words::property(property, vocabulary(self.model)).into());
+        schema.insert("description".into(), self.property(owner, property).into());
         match property.presence {
             Presence::Key => _ = schema.insert("x-Ed-Fi-isIdentity".into(), true.into()),
             Presence::Required => {}
@@ -154,7 +158,8 @@ impl Writer<'_> {
         let mut members = Map::new();
         for part in &reference.parts {
             let mut schema = in_body(part.scalar, true);
-            let description = words::scalar(&part.name, part.scalar, vocabulary(self.model));
+            let description =
+                words::scalar(&part.name, part.scalar, &target, vocabulary(self.model));
             schema.insert("description".into(), description.into());
             schema.insert("x-Ed-Fi-isIdentity".into(), true.into());
             members.insert(part.name.clone(), schema.into());
@@ -226,13 +231,24 @@ impl Writer<'_> {
     /// Writes the schemas of `/deletes` and `/keyChanges`.
     fn tracked_changes(&mut self, name: &str, resource: &Resource) {
         let key = format!("trackedChanges_{name}Key");
+        let words = words::words(&resource.name);
         let members: Map<String, Value> = resource
             .key
             .iter()
-            .map(|KeyColumn { name, scalar: kind, .. }| (name.clone(), scalar(*kind).into()))
+            .map(|KeyColumn { name, scalar: kind, .. }| {
+                let mut schema = scalar(*kind);
+                let about = words::scalar(name, *kind, &words, vocabulary(self.model));
+                schema.insert("description".into(), about.into());
+                (name.clone(), schema.into())
+            })
             .collect();
         let required: Vec<&String> = members.keys().collect();
-        let schema = json!({ "required": required, "type": "object", "properties": members });
+        let schema = json!({
+            "required": required,
+            "type": "object",
+            "description": format!("What identified a document of {} at the event.", resource.endpoint),
+            "properties": members,
+        });
         self.schemas.insert(key.clone(), schema);
         let id = json!({ "type": "string", "description": "The id of the document." });
         let version = json!({

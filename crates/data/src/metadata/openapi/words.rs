@@ -105,17 +105,28 @@ pub fn about(model: &Model, resource: &Resource) -> String {
     about
 }
 
-/// Describes the content of a property in a sentence, and what it must keep.
-pub fn property(property: &Property, descriptor: impl Fn(Scalar) -> Option<String>) -> String {
+/// Describes the content of a property in a sentence, and what it must keep. `of` is whose property it is.
+pub fn property(
+    property: &Property,
+    of: &str,
+    descriptor: impl Fn(Scalar) -> Option<String>,
+) -> String {
     let mut about = match &property.kind {
-        PropertyKind::Scalar(kind) => scalar(&property.name, *kind, descriptor),
+        PropertyKind::Scalar(kind) => {
+            let mut about = scalar(&property.name, *kind, of, descriptor);
+            if *kind == Scalar::Boolean && property.presence == Presence::Optional {
+                about += " It is absent where nobody has said.";
+            }
+            about
+        }
         PropertyKind::List(inner) => {
             let keys: Vec<&str> = inner
                 .iter()
                 .filter(|member| member.presence == Presence::Key)
                 .map(|member| member.name.as_str())
                 .collect();
-            let mut about = format!("The {}, in no particular order", words(&property.name));
+            let mut about =
+                format!("The {}{}, in no particular order", words(&property.name), whose(of));
             if !keys.is_empty() {
                 _ = write!(about, "; no two have the same {}", listed(&keys));
             }
@@ -125,7 +136,7 @@ pub fn property(property: &Property, descriptor: impl Fn(Scalar) -> Option<Strin
             "Members that extensions of the standard add, by extension.".to_owned()
         }
         PropertyKind::Object(_) | PropertyKind::Reference(_) => {
-            format!("The {}.", words(&property.name))
+            format!("The {}{}.", words(&property.name), whose(of))
         }
     };
     match property.presence {
@@ -154,14 +165,25 @@ pub fn item(property: &Property, inner: &[Property]) -> String {
     }
 }
 
-/// Describes the content of a single value in a sentence.
-pub fn scalar(name: &str, kind: Scalar, descriptor: impl Fn(Scalar) -> Option<String>) -> String {
-    let words = words(name);
+/// Describes the content of a single value of something in a sentence.
+pub fn scalar(
+    name: &str,
+    kind: Scalar,
+    of: &str,
+    descriptor: impl Fn(Scalar) -> Option<String>,
+) -> String {
+    let mut words = words(name);
+    if kind == Scalar::Boolean {
+        let what = if of.is_empty() { "it" } else { of };
+        return format!("{}: true if that holds for the {what}.", capitalized(&words));
+    }
+    if !words.starts_with(of) {
+        words += &whose(of);
+    }
     match (kind, descriptor(kind)) {
         (_, Some(endpoint)) => {
             format!("The {words}: a value of {endpoint}, written namespace#codeValue.")
         }
-        (Scalar::Boolean, None) => format!("True or false: {words}."),
         (Scalar::Date, None) => format!("The {words}, a day as YYYY-MM-DD."),
         (Scalar::DateTime, None) => format!("The {words}, a moment in ISO 8601, in UTC."),
         (Scalar::Time, None) => format!("The {words}, a time of day as HH:MM:SS."),
@@ -169,10 +191,20 @@ pub fn scalar(name: &str, kind: Scalar, descriptor: impl Fn(Scalar) -> Option<St
         (Scalar::Decimal { scale, .. }, None) => {
             format!("The {words}, a number with at most {scale} digits after the point.")
         }
-        (Scalar::Integer { .. } | Scalar::Descriptor(_), None) => {
+        (Scalar::Integer { .. } | Scalar::Descriptor(_) | Scalar::Boolean, None) => {
             format!("The {words}, a whole number.")
         }
     }
+}
+
+/// Returns whose something is, as the end of a phrase.
+fn whose(of: &str) -> String {
+    if of.is_empty() { String::new() } else { format!(" of the {of}") }
+}
+
+/// Returns what a schema describes, in words: `edFi_assessmentItem` is `assessment item`.
+pub fn of_schema(schema: &str) -> String {
+    words(schema.split_once('_').map_or(schema, |(_, stem)| stem))
 }
 
 /// Joins names as in `a, b and c`.
