@@ -168,9 +168,15 @@ pub struct StoreGauges {
     up: Gauge,
     waiting: Gauge,
     bytes: Gauge,
+    /// Where the store is a file.
+    of_file: Option<FileGauges>,
+    change_version: Gauge,
+}
+
+/// The gauges of a store in a file. Of a database only its server knows these figures.
+struct FileGauges {
     log_bytes: Gauge,
     free_bytes: Gauge,
-    change_version: Gauge,
 }
 
 impl StoreGauges {
@@ -182,16 +188,16 @@ impl StoreGauges {
                 "homeroom_store_up",
                 "Whether the store can be read and written: 1, or 0 while its disk or database fails",
             ),
-            bytes: metrics.gauge(
-                "homeroom_store_bytes",
-                "Size of the store's file; 0 where the store is a database",
-            ),
-            log_bytes: metrics
-                .gauge("homeroom_store_log_bytes", "Size of the write-ahead log's file"),
-            free_bytes: metrics.gauge(
-                "homeroom_store_free_bytes",
-                "Free space on the disk of the store's file; 0 where the store is a database",
-            ),
+            bytes: metrics
+                .gauge("homeroom_store_bytes", "Size of the store's file, or of its database"),
+            of_file: store.file().map(|_| FileGauges {
+                log_bytes: metrics
+                    .gauge("homeroom_store_log_bytes", "Size of the write-ahead log's file"),
+                free_bytes: metrics.gauge(
+                    "homeroom_store_free_bytes",
+                    "Free space on the disk of the store's file",
+                ),
+            }),
             change_version: metrics
                 .gauge("homeroom_store_change_version", "Newest change version that is durable"),
             store,
@@ -203,11 +209,15 @@ impl StoreGauges {
         let load = self.store.load();
         let figure = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
         self.waiting.set(i64::try_from(load.waiting).unwrap_or(i64::MAX));
-        self.bytes.set(figure(load.file_bytes));
-        self.log_bytes.set(figure(load.log_bytes));
-        let space = self.store.file().and_then(|(file, _)| Space::at(&file));
-        self.free_bytes.set(figure(space.map_or(0, |space| space.free)));
-        // If the store cannot be read, the gauge keeps its last value.
+        if let Some(gauges) = &self.of_file {
+            gauges.log_bytes.set(figure(load.log_bytes));
+            let space = self.store.file().and_then(|(file, _)| Space::at(&file));
+            gauges.free_bytes.set(figure(space.map_or(0, |space| space.free)));
+        }
+        // If the store cannot be read, the gauges keep their last values.
+        if let Ok(bytes) = self.store.bytes().await {
+            self.bytes.set(figure(bytes));
+        }
         let newest = self.store.newest_change_version().await;
         self.up.set(i64::from(newest.is_ok() && self.store.trouble().is_none()));
         if let Ok(newest) = newest {

@@ -179,6 +179,7 @@ const BY_KEY: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body FROM 
 const TARGET: &str = "SELECT id, uuid, kind FROM doc WHERE key = ?1 \
      UNION ALL SELECT d.id, d.uuid, d.kind FROM alias a JOIN doc d ON d.id = a.id WHERE a.key = ?1";
 const NEWEST: &str = "SELECT cv FROM counter WHERE name = 'writer'";
+const BYTES: &str = "SELECT pg_database_size(current_database())";
 
 impl Postgres {
     /// Submits a job without waiting for room in the queue.
@@ -318,6 +319,14 @@ impl Postgres {
         let rows = self.0.reads.probe(NEWEST, &[]).await?;
         let row = rows.first().ok_or_else(|| told(error::damaged("counter")))?;
         row.try_get(0).map_err(|error| told(error.into()))
+    }
+
+    /// Returns the size of the database, in bytes.
+    pub(crate) async fn bytes(&self) -> Result<u64, StoreError> {
+        let rows = self.0.reads.probe(BYTES, &[]).await?;
+        let row = rows.first().ok_or_else(|| told(error::damaged("database")))?;
+        let bytes: i64 = row.try_get(0).map_err(|error| told(error.into()))?;
+        Ok(u64::try_from(bytes).unwrap_or(0))
     }
 
     /// Returns a page of documents in order of creation.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use crate::support::{Place, STUDENTS, Server, student};
+use crate::support::{Database, Place, STUDENTS, Server, student};
 
 /// Returns the metrics of a server that has done something, in the form that is asked for.
 fn scraped(server: &Server, accept: &str) -> String {
@@ -143,6 +143,22 @@ fn metrics_keep_the_rules_of_both_formats_and_have_what_an_operator_needs() {
         "http_server_request_duration_seconds_count",
     ] {
         assert!(older.contains(name), "{name}: {older:?}");
+    }
+}
+
+#[test]
+fn a_store_in_a_database_has_its_size_and_no_figures_of_a_disk() {
+    for database in Database::on_each_server() {
+        let server = busy(&Place::with_store(&database.url()));
+
+        let text = scraped(&server, "text/plain");
+
+        let names = checked(&text, false);
+        let bytes = text.lines().find_map(|line| line.strip_prefix("homeroom_store_bytes "));
+        assert!(bytes.unwrap().parse::<f64>().unwrap() > 1e6, "{bytes:?}");
+        for name in ["homeroom_store_free_bytes", "homeroom_store_log_bytes"] {
+            assert!(!names.contains(name), "{name}");
+        }
     }
 }
 

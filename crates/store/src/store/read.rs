@@ -187,6 +187,18 @@ impl Store {
         }
     }
 
+    /// Returns the size of the store's file, or of its database, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub async fn bytes(&self) -> Result<u64, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(_) => Ok(self.load().file_bytes),
+            Engine::Postgres(postgres) => postgres.bytes().await,
+        }
+    }
+
     /// Does the same as [`Store::newest_change_version`], for threads that may block.
     ///
     /// # Errors

@@ -199,7 +199,9 @@ impl FromStr for StoreUrl {
         }
         // Even an invalid URL may contain a password, so it is not shown.
         Err(StoreError::Unusable(
-            "a store is sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE".into(),
+            "a store is sqlite:PATH or postgres://HOST/DATABASE, where HOST may have a user and a \
+             password in front"
+                .into(),
         ))
     }
 }
