@@ -31,7 +31,7 @@ pub struct ServeArgs {
     /// Address of metrics and probes [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<String>,
-    /// Parts to serve, separated by commas: data, bulk, admin, learning [default: all]
+    /// Parts to serve, separated by commas: data, bulk, admin, gateway, learning [default: all]
     #[arg(long, value_name = "PARTS")]
     parts: Option<String>,
 }

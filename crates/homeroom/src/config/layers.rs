@@ -319,7 +319,7 @@ fn names() -> Vec<(String, Value)> {
     config.store.url_file = Some(PathBuf::new());
     config.log.requests_file = Some(PathBuf::new());
     config.log.audit_file = Some(PathBuf::new());
-    config.server.client_rate = Some(1.0);
+    config.server.client_rate = Some(50.0);
     config.server.content_listen = Some(SocketAddr::from(([127, 0, 0, 1], 8081)));
     config.server.public_url = Some("https://learn.example.org".into());
     config.server.content_url = Some("https://content.example.org".into());
@@ -327,6 +327,7 @@ fn names() -> Vec<(String, Value)> {
     config.server.tls =
         vec![TlsConfig { certificate: PathBuf::new(), key: PathBuf::new(), names: vec![] }];
     config.blobs.dir = Some(PathBuf::new());
+    config.jobs.attempts_max = Some(5);
     let mut flat = vec![];
     flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
     flat
@@ -351,15 +352,49 @@ fn with_example(name: &str, message: String) -> String {
         "server.listen" | "server.admin_listen" | "server.content_listen" => {
             "127.0.0.1:8080, or 0.0.0.0:8080 for all addresses of this machine".to_owned()
         }
+        "server.parts" => listed(&["data", "admin"]),
+        "server.cors_origins" => listed(&["https://app.example.org"]),
+        "standard.extensions" => listed(&["tpdm"]),
         _ => match names().into_iter().find(|(known, _)| known == name) {
             // The message about a URL says what one looks like.
             _ if name == URL => return message,
             Some((_, Value::String(text))) if !text.is_empty() => text,
-            Some((_, value @ (Value::Integer(_) | Value::Boolean(_)))) => value.to_string(),
+            Some((_, value @ (Value::Integer(_) | Value::Boolean(_) | Value::Float(_)))) => {
+                value.to_string()
+            }
             _ => return message,
         },
     };
-    format!("{}; a right value is {example}", message.trim_end())
+    format!("{}; a right value is {example}", plainly(message.trim_end()))
+}
+
+/// Returns a list as the file and the environment have it.
+fn listed(items: &[&str]) -> String {
+    let quoted: Vec<String> = items.iter().map(|item| format!("\"{item}\"")).collect();
+    format!("[{}] in the file and {} in a variable", quoted.join(", "), items.join(","))
+}
+
+/// Says in plain words which kind of value a message wants, where it names a type of the language.
+fn plainly(message: &str) -> String {
+    let parts = message
+        .strip_prefix("invalid type: ")
+        .or_else(|| message.strip_prefix("invalid value: "))
+        .and_then(|rest| rest.rsplit_once(", expected "));
+    let Some((given, wanted)) = parts else { return message.to_owned() };
+    let wanted = match wanted {
+        "u32" => format!("a whole number from 0 to {}", u32::MAX),
+        "u16" => format!("a whole number from 0 to {}", u16::MAX),
+        "u64" | "usize" => "a whole number from 0 on".to_owned(),
+        "i32" | "i64" => "a whole number".to_owned(),
+        "f32" | "f64" => "a number".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        "a string" => "a text".to_owned(),
+        _ => return message.to_owned(),
+    };
+    // The value is quoted after the name of its type.
+    let given = given.find(['"', '`']).map_or(given, |at| &given[at..]);
+    format!("it must be {wanted}, not {given}")
 }
 
 fn flatten(prefix: &str, table: Table, out: &mut Vec<(String, Value)>) {
@@ -460,6 +495,60 @@ mod tests {
                 assert!(!format!("{layers:?}").contains("hunter2"));
             }
         }
+    }
+
+    #[test]
+    fn the_page_of_settings_has_each_and_no_other() {
+        let page = include_str!("../../../../docs/reference/settings.md");
+        let of_row = |line: &'static str| line.strip_prefix("| `")?.split_once('`').map(|(n, _)| n);
+        let mut on_page: Vec<&str> = page.lines().filter_map(of_row).collect();
+        let known = names();
+        let mut known: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+        on_page.sort_unstable();
+        known.sort_unstable();
+
+        assert_eq!(known, on_page);
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_refused_in_plain_words_with_a_right_one() {
+        for (name, given, said) in [
+            (
+                "store.queue",
+                "abc",
+                "must be a whole number from 0 to 4294967295, not \"abc\"; a right value is 1024",
+            ),
+            (
+                "store.queue",
+                "-1",
+                "must be a whole number from 0 to 4294967295, not `-1`; a right value is 1024",
+            ),
+            ("log.audit", "maybe", "must be true or false, not \"maybe\"; a right value is true"),
+            ("server.client_rate", "fast", "must be a number, not \"fast\"; a right value is 50.0"),
+            (
+                "jobs.attempts_max",
+                "many",
+                "must be a whole number from 0 to 4294967295, not \"many\"; a right value is 5",
+            ),
+            (
+                "server.parts",
+                "data,foo",
+                "`gateway`, `learning`; a right value is [\"data\", \"admin\"] in",
+            ),
+        ] {
+            let mut layers = Layers::default();
+            layers.add_flag(name, given).unwrap();
+            let told = layers.resolve().unwrap_err().to_string();
+            assert!(told.contains(said) && told.contains(name), "{told}");
+        }
+        let mut layers = Layers::default();
+        let given = Given::Toml(Value::Integer(7));
+        layers.add("server.cors_origins", given, Origin::File("homeroom.toml".into())).unwrap();
+        let told = layers.resolve().unwrap_err().to_string();
+        assert!(
+            told.contains("must be a list, not `7`; a right value is [\"https://app.exa"),
+            "{told}"
+        );
     }
 
     #[test]

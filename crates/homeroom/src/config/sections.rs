@@ -75,8 +75,9 @@ pub struct ServerConfig {
     /// front of this server; the proxy must append to each header or replace it. Default: false.
     pub trust_forwarded: bool,
     /// The parts that are served, of `data` (the data API, its composites and its metadata), `bulk`
-    /// (uploads of files that the server loads), `admin` (the Admin API) and `learning` (courses and
-    /// their player). Tokens and probes are always served. Default: none, which means all.
+    /// (uploads of files that the server loads), `admin` (the Admin API), `gateway` (published APIs) and
+    /// `learning` (courses and their player). Tokens and probes are always served. Default: none, which
+    /// means all.
     pub parts: Vec<Part>,
     /// Maximum number of connections of the API, if the system allows as many open files. Default:
     /// 16384.
