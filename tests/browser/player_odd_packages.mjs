@@ -120,6 +120,25 @@ export const walking = (edition) => {
   };
 };
 
+/** Content that says what it has to say when its page is unloaded, and not before. */
+export const unloading = (edition) => {
+  const old = edition === "1.2";
+  const [place, exit] = old ? ["cmi.core.lesson_location", "cmi.core.exit"] : ["cmi.location", "cmi.exit"];
+  const said = `window.onunload = () => { sco.set("${place}", "said while unloading"); sco.set("${exit}", "suspend"); sco.finish(); };`;
+  const files = { "imsmanifest.xml": manifest(edition, [["one", "one.html"], ["two", "two.html"]]), "two.html": plain(api[edition]) };
+  return { zip: zip({ ...files, "one.html": page(`<script>${script(api[edition], usual)} begin(); ${said}</script>`) }) };
+};
+
+/** Identifiers with blanks, quotes, umlauts, slashes and braces; one resource for two items, told apart by
+ *  their parameters; one that is not shown. */
+export const identifiers = (edition) => {
+  const ids = ["Übung 1/2", "b {x} 'y'", "c&amp;d.e"];
+  const text = manifest(edition, [["r", "one.html"]]);
+  const item = (id, at) => `<item identifier="${id}" identifierref="r-r" parameters="?part=${at}"${at === 1 ? ' isvisible="0"' : ""}><title>Part ${at}</title></item>`;
+  const all = ids.map(item).join("");
+  return { zip: zip({ "imsmanifest.xml": text.replace(/<item .*<\/item>/, () => all), "one.html": plain(api[edition]) }) };
+};
+
 /** Names in Shift_JIS, in the manifest and in the archive. */
 export const japanese = () => {
   const bytes = { 表: [0x95, 0x5c], 紙: [0x8e, 0x86] };

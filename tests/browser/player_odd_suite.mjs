@@ -116,6 +116,44 @@ for (const edition of ["1.2", "2004"]) {
     same(report.registrationCompletion, "INCOMPLETE", "completion");
   });
 
+  for (const way of ["the tab is closed", "the learner goes on"]) {
+    await check(`${title}: what content says while it is unloaded counts, when ${way}`, async (fresh, registration) => {
+      const id = await add("unloading", odd.unloading);
+      const { page } = await launch(await fresh(), id, registration);
+      if (way === "the tab is closed") {
+        await page.close({ runBeforeUnload: true });
+      } else {
+        await page.getByRole("button", { name: "Next" }).click();
+        await content(page, "two.html");
+      }
+      await until("the report", () => server.report(registration), (found) => found.activityDetails.children[0].runtime?.location === "said while unloading");
+    });
+  }
+
+  await check(`${title}: identifiers with every kind of sign, one file for several parts, and a part that is not shown`, async (fresh, registration) => {
+    const id = await add("identifiers", odd.identifiers);
+    const { page, sco } = await launch(await fresh(), id, registration);
+    await setAll(sco, [[name.place, "in 0"], ...name.done]);
+    same(await page.getByRole("button", { name: /Part 1/ }).count(), 0, "the entry of the part that is not shown");
+    for (const at of [1, 2]) {
+      await page.getByRole("button", { name: "Next" }).click();
+      const found = await until(`part ${at}`, async () => {
+        // The frame of the part before may go meanwhile.
+        const next = await content(page, "one.html");
+        const search = await next.frame.evaluate(() => location.search).catch(() => "");
+        return search === `?part=${at}` ? next : null;
+      }, (next) => next !== null);
+      same(await found.get(name.place), "", `the place of part ${at}`);
+      await setAll(found, [[name.place, `in ${at}`], ...name.done]);
+    }
+    await page.getByRole("button", { name: /Part 0/ }).click();
+    await until("part 0 again", async () => (await content(page, "one.html")).get(name.place).catch(() => ""), (found) => found === "in 0");
+    await page.close();
+    const report = await until("the report", () => server.report(registration), (found) => found.registrationCompletion === "COMPLETED");
+    same(report.activityDetails.children.map((one) => one.runtime.location), ["in 0", "in 1", "in 2"], "the places");
+    same(report.activityDetails.children.map((one) => one.id), ["Übung 1/2", "b {x} 'y'", "c&d.e"], "the identifiers");
+  });
+
   await check(`${title}: wrong elements are answered with their errors, and content goes on`, async (fresh, registration) => {
     const id = await add("single", odd.single);
     const { sco, complaints } = await launch(await fresh(), id, registration);
