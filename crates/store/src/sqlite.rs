@@ -21,6 +21,7 @@ mod output;
 mod place;
 mod probe;
 mod reach;
+mod residue;
 mod seal;
 mod select;
 mod shared;

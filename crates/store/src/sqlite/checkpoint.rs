@@ -185,9 +185,26 @@ pub(crate) fn empty(connection: &Connection, shared: &Shared) -> bool {
     let is_empty = shared.probes.while_ended(|| truncate(connection));
     _ = connection.busy_timeout(BUSY);
     if is_empty {
+        if shared.erasures.is_log_left() {
+            clear_residue(connection, shared);
+        }
         shared.erasures.log_is_empty();
     }
     is_empty
+}
+
+/// Zeroes what deleted rows have left in pages from which they were moved. The log is empty, and `connection`
+/// is the writer's.
+fn clear_residue(connection: &Connection, shared: &Shared) {
+    // A page in memory would be written again as it was.
+    let cleared = connection
+        .execute_batch("PRAGMA shrink_memory")
+        .map_err(StoreError::from)
+        .and_then(|()| shared.file.clear_residue());
+    match cleared {
+        Ok(pages) => tracing::debug!(pages, "bytes of moved rows were zeroed"),
+        Err(error) => tracing::warn!(%error, "the bytes of moved rows could not be removed"),
+    }
 }
 
 /// Copies what can be copied. Returns the number of frames in the log.

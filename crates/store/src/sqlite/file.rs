@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::sqlite::lock::{FileId, Lock, with_ending};
-use crate::sqlite::open;
+use crate::sqlite::{open, residue};
 
 /// A file that is held until the store is closed.
 pub(crate) struct HeldFile {
@@ -56,6 +56,18 @@ impl HeldFile {
     /// Returns the file that is held, as long as the store is open.
     pub(crate) fn file_id(&self) -> Option<FileId> {
         self.lock.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.id()
+    }
+
+    /// Zeroes what rows have left in pages from which they were moved, while the log is empty and nobody
+    /// writes. Returns the number of pages.
+    ///
+    /// # Errors
+    ///
+    /// The file's own.
+    pub(crate) fn clear_residue(&self) -> Result<u64, StoreError> {
+        let lock = self.lock.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(file) = lock.as_ref().and_then(Lock::file) else { return Ok(0) };
+        residue::clear(file).map_err(|error| StoreError::Failed(error.to_string()))
     }
 
     /// Releases the lock, after the last connection was closed.

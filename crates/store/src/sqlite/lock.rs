@@ -185,6 +185,11 @@ impl Lock {
         file.metadata().ok().as_ref().map(FileId::of_metadata)
     }
 
+    /// Returns the store's file, which must not be closed before SQLite has closed it.
+    pub(crate) fn file(&self) -> Option<&File> {
+        self.file.as_ref().map(|(file, _)| file)
+    }
+
     /// Records the files of the store, which is now open, and withdraws the right to read them, and
     /// thereby to lock them, from all users who may not write them.
     ///
@@ -320,7 +325,7 @@ fn lock_beside(path: &Path) -> Result<(File, bool), StoreError> {
 fn lock_file(path: &Path, make: bool) -> Result<Option<(File, AtomicBool)>, StoreError> {
     for _ in 0..TRIES_MAX {
         let mut options = OpenOptions::new();
-        options.create(make).truncate(false).write(true).mode(0o600);
+        options.create(make).truncate(false).read(true).write(true).mode(0o600);
         let file = match options.open(path) {
             Ok(file) => file,
             Err(error) if !make && error.kind() == io::ErrorKind::NotFound => return Ok(None),
