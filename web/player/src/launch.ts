@@ -92,6 +92,8 @@ export interface Boot {
   origins: { main: string; content: string };
   paths: { results: string; bridge: string; content: string };
   exitUrl?: string | null;
+  /** Instead of an address: a word of the API. */
+  exit?: "closer" | "blank" | "message" | null;
   /** The id of the page that reads this. */
   session: string;
   settings?: { commitSeconds?: number; bodyBytesMax?: number };

@@ -1,6 +1,7 @@
 // The page that a launch link opens: the course's title and contents around the frame of the bridge.
 
 import "./style.css";
+import { exitOf } from "./exit";
 import { boot, leaves, type Activity, type Boot } from "./launch";
 import { read, type Ask, type State } from "./messages";
 import type { Request } from "./path";
@@ -183,26 +184,17 @@ class Shell {
       return;
     }
     this.hasEnded = true;
-    const url = exitAddress(boot.exitUrl);
-    if (url) {
-      location.assign(url);
+    const exit = exitOf(boot, location.origin);
+    if (exit.to === "address" || exit.to === "blank") {
+      location.assign(exit.to === "address" ? exit.url : "about:blank");
       return;
     }
+    // A browser closes only what a page has opened; else the page says what it says without.
+    if (exit.to === "close") window.close();
     this.page.className = "message";
     // The frame stays until here: what it had to say is said.
     this.page.replaceChildren(head, help);
     head.focus();
-  }
-}
-
-/** The address to go to after the course, if it is one that a browser opens as a page. */
-function exitAddress(text: string | null | undefined): string | undefined {
-  if (!text) return undefined;
-  try {
-    const url = new URL(text, location.origin);
-    return url.protocol === "https:" || url.protocol === "http:" ? url.href : undefined;
-  } catch {
-    return undefined;
   }
 }
 

@@ -154,7 +154,7 @@ export class Stage {
     void this.outbox.flush();
     this.onChange();
     await new Promise((resume) => setTimeout(resume, LINGER_MS));
-    const stays = !this.boot.exitUrl && leaves(this.boot.tree).length === 1;
+    const stays = !this.boot.exitUrl && !this.boot.exit && leaves(this.boot.tree).length === 1;
     if (!stays && this.session === session && !this.ended) await this.end(suspended);
   }
 
