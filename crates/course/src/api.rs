@@ -8,6 +8,7 @@ mod courses;
 mod files;
 mod imports;
 mod learners;
+mod listed;
 mod origins;
 mod post_back;
 mod registrations;
@@ -43,6 +44,9 @@ const GUARDED: Guard =
 
 /// The form of refusals: a problem, whose text is also in `message`.
 static REFUSALS: Refusals = Refusals { prefix: "/learning/api/v2", answer: refused };
+
+/// The same for what the player calls.
+static REFUSALS_OF_PLAYER: Refusals = Refusals { prefix: "/play", answer: refused };
 
 fn refused(problem: Problem, correlation_id: &str) -> Response {
     let detail = problem.detail.clone().unwrap_or_else(|| problem.kind.detail().to_owned());
@@ -111,6 +115,7 @@ fn of_api(api: &Api) -> Vec<Route<ApiClient>> {
         GET "/courses/{course}" courses::get;
         DELETE "/courses/{course}" courses::delete;
         PUT "/courses/{course}/title" courses::put_title;
+        PUT "/courses/{course}/currentVersion" courses::put_current;
         GET "/courses/{course}/tags" tags::get_of_course;
         PUT "/courses/{course}/tags" tags::put_of_course;
         DELETE "/courses/{course}/tags" tags::delete_of_course;
@@ -216,7 +221,7 @@ fn of_player(courses: &Courses, origins: &Origins) -> Vec<Route<ApiClient>> {
             .by_secret(move |params, now| play::recognize(courses.clone(), params, now))
     };
     let results = BodyLimits::of_bytes(COMMIT_BYTES_MAX);
-    vec![
+    let all = vec![
         Route::new(Method::GET, "/play/assets/{*file}", Guard::Public, handler(play, play::built))
             .served(Served::Both),
         // The page says itself, and in its own words, that a launch has ended.
@@ -231,5 +236,6 @@ fn of_player(courses: &Courses, origins: &Origins) -> Vec<Route<ApiClient>> {
         secret(Method::POST, "/play/{launch}/results", handler(play, play::results))
             .served(Served::Both)
             .with_body(results),
-    ]
+    ];
+    all.into_iter().map(|route| route.refused_as(&REFUSALS_OF_PLAYER)).collect()
 }

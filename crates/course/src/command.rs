@@ -15,13 +15,14 @@ use crate::courses::Courses;
 use crate::error::Error;
 use crate::import::{Import, PACKAGE};
 use crate::launch_record::LaunchOptions;
-use crate::learner::Learner;
+use crate::learner::NamedLearner;
 use crate::registration::NewRegistration;
 use crate::report::moment;
 use crate::row::Columns;
 use crate::sample::{SAMPLE_ID, sample_package};
 use crate::settings::Settings;
 use crate::sql;
+use crate::version::About;
 
 /// The id of the sample's learner and registration.
 const SAMPLE_LEARNER: &str = "sample";
@@ -36,6 +37,7 @@ fn import_of(course: &str, name: &str, blob: &Blob) -> Import {
         url: None,
         link: None,
         title: None,
+        about: About::default(),
         postback: None,
     }
 }
@@ -96,11 +98,11 @@ impl Courses {
                 self.blobs.keep(writing.finish(ChangedAt(now)).await?, ChangedAt(now)).await?;
             self.import_file(&import_of(SAMPLE_ID, "library.zip", &blob), blob, now).await?;
         }
-        let learner = Learner {
+        let learner = NamedLearner {
             id: SAMPLE_LEARNER.into(),
-            first_name: "Sam".into(),
-            last_name: "Sample".into(),
-            ..Learner::default()
+            first_name: Some("Sam".into()),
+            last_name: Some("Sample".into()),
+            ..NamedLearner::default()
         };
         let new = NewRegistration {
             id: SAMPLE_LEARNER.into(),
@@ -109,6 +111,8 @@ impl Courses {
             learner,
             settings: Settings::new(),
             tags: vec![],
+            course_tags: vec![],
+            xapi: String::new(),
         };
         self.register(new, now).await?;
         let found = self.registration(SAMPLE_LEARNER, None).await?;
@@ -153,24 +157,11 @@ impl Courses {
     }
 
     async fn list_all(&self, limit: u32) -> Result<Value, Error> {
-        let mut arguments = vec![
-            i64::MIN.into(),
-            "".into(),
-            i64::MIN.into(),
-            i64::MAX.into(),
-            i64::MIN.into(),
-            i64::MAX.into(),
-            "".into(),
-            "".into(),
-            i64::from(limit).into(),
-        ];
-        // No tags are asked for.
-        arguments.extend(["", "", "", "", "", "", ""].map(Into::into));
-        let rows = self.list(sql::COURSES, arguments).await?;
+        let rows = self.list(sql::COURSES_FIRST, vec![i64::from(limit).into()]).await?;
         let mut shown = vec![];
         for row in &rows {
             let course = Course::of(row)?;
-            let version = self.version(&course.id, course.newest, clock::now()).await?;
+            let version = self.version(&course.id, course.current, clock::now()).await?;
             shown.push(json!({
                 "id": course.id,
                 "title": version.title,

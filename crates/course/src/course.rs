@@ -6,7 +6,6 @@ use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Write};
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::package::{Activity, Finding, Standard};
-use crate::removal::removal;
 use crate::row::{Columns, Row, rows_of, write};
 use crate::settings::Settings;
 use crate::sql;
@@ -17,11 +16,14 @@ use crate::version::{About, Version};
 pub(crate) struct Course {
     pub(crate) id: String,
     pub(crate) title: String,
-    pub(crate) newest: i64,
+    /// The version that new registrations get.
+    pub(crate) current: i64,
     pub(crate) created: i64,
     pub(crate) updated: i64,
     pub(crate) tags: Vec<String>,
     pub(crate) settings: Settings,
+    /// The highest number that a version ever had; none is given twice.
+    highest: i64,
 }
 
 impl Course {
@@ -30,11 +32,12 @@ impl Course {
         Ok(Self {
             id: row.text()?,
             title: row.text()?,
-            newest: row.number()?,
+            current: row.number()?,
             created: row.number()?,
             updated: row.number()?,
             tags: row.json()?,
             settings: row.json()?,
+            highest: row.number()?,
         })
     }
 }
@@ -100,7 +103,7 @@ impl Courses {
             let ids = self.list(sql::REGISTRATION_IDS_OF_COURSE, arguments).await?;
             for row in &ids {
                 let registration = Columns::of(row, "a registration").text()?;
-                self.write(removal(&registration)).await?;
+                self.delete_registration(&registration).await?;
             }
             if ids.is_empty() {
                 break;
@@ -114,49 +117,68 @@ impl Courses {
         Ok(())
     }
 
-    /// Removes a version; the newest one that is left becomes the course's.
+    /// Makes a version the one that new registrations get.
+    pub(crate) async fn make_current(
+        &self,
+        course: &str,
+        version: i64,
+        now: i64,
+    ) -> Result<(), Error> {
+        let ask = vec![
+            Ask::Part(Sql::new(sql::COURSE, vec![course.into()])),
+            Ask::Part(Sql::new(sql::VERSION, vec![course.into(), version.into()])),
+        ];
+        let id = course.to_owned();
+        let decide = move |found: Vec<Answer>| -> Decision<(), Error> {
+            let mut found = found.into_iter().map(|answer| rows_of(Some(answer)));
+            let is_course = found.next().is_some_and(|rows| !rows.is_empty());
+            let rows = found.next().unwrap_or_default();
+            match rows.first().map(Version::of) {
+                None if is_course => Decision::Refuse(Error::no_version(&id, version)),
+                None => Decision::Refuse(Error::no_course(&id)),
+                Some(Err(error)) => Decision::Refuse(error),
+                Some(Ok(found)) => Decision::Write(vec![current(&found, now)], ()),
+            }
+        };
+        self.run(Plan { ask, decide }).await?;
+        self.forget(course);
+        Ok(())
+    }
+
+    /// Removes a version that no registration uses. If it was the current one, the latest that is left is.
     pub(crate) async fn delete_version(
         &self,
         course: &str,
         version: i64,
         now: i64,
     ) -> Result<(), Error> {
-        let all = self.versions(course).await?;
-        let found = all.iter().find(|one| one.version == version);
-        let found = found.ok_or_else(|| Error::no_course(course))?;
-        if all.len() == 1 {
+        self.course(course).await?;
+        let key = || vec![course.into(), version.into()];
+        let ask = vec![
+            Ask::Part(Sql::new(sql::COURSE, vec![course.into()])),
+            Ask::Part(Sql::new(sql::VERSIONS, vec![course.into()])),
+            Ask::Part(Sql::new(sql::REGISTRATIONS_OF_VERSION, key())),
+            Ask::Part(Sql::new(sql::FILE_BLOBS, key())),
+        ];
+        let id = course.to_owned();
+        let decide = move |found: Vec<Answer>| -> Decision<bool, Error> {
+            match version_removal(&id, version, found, now) {
+                Ok(Some(writes)) => Decision::Write(writes, false),
+                Ok(None) => Decision::Write(vec![], true),
+                Err(error) => Decision::Refuse(error),
+            }
+        };
+        if self.run(Plan { ask, decide }).await? {
             return self.delete_course(course, now).await;
-        }
-        let arguments = vec![course.into(), version.into()];
-        let row = self.row(sql::REGISTRATIONS_OF_VERSION, arguments).await?;
-        let uses = row.and_then(|row| row.first()?.as_integer()).unwrap_or(0);
-        if uses > 0 {
-            return Err(Error::Conflict(format!(
-                "version {version} is used by {uses} registrations; delete those first"
-            )));
-        }
-        self.remove_version(found, now).await?;
-        let left = all.iter().filter(|one| one.version != version).max_by_key(|one| one.version);
-        if let Some(left) = left {
-            let arguments =
-                vec![course.into(), left.title.as_str().into(), left.version.into(), now.into()];
-            self.write(vec![write(sql::COURSE_RENEW, arguments)]).await?;
         }
         self.forget(course);
         Ok(())
     }
 
     async fn remove_version(&self, version: &Version, now: i64) -> Result<(), Error> {
-        let key = || vec![version.course.as_str().into(), version.version.into()];
-        let blobs = self.list(sql::FILE_BLOBS, key()).await?;
-        let mut writes = vec![write(sql::FILES_DELETE, key()), write(sql::VERSION_DELETE, key())];
-        let of_files = blobs.iter().filter_map(|row| row.first()?.as_text().map(str::to_owned));
-        for blob in of_files.chain(version.package.clone()) {
-            if let Some(id) = blob_id(&blob) {
-                writes.push(Blobs::removal(id, ChangedAt(now)));
-            }
-        }
-        self.write(writes).await
+        let key = vec![version.course.as_str().into(), version.version.into()];
+        let blobs = self.list(sql::FILE_BLOBS, key).await?;
+        self.write(removal_of(version, &blobs, now)).await
     }
 
     /// Adds a version of a course, or the course with its first version. `writes` belong to it.
@@ -181,7 +203,7 @@ impl Courses {
                     crate::error::shown(&new.course)
                 )));
             }
-            let version = known.as_ref().map_or(0, |known| known.newest + 1);
+            let version = known.as_ref().map_or(0, |known| known.highest + 1);
             let mut all = writes.clone();
             all.extend(new.writes(known.is_some(), version, now));
             Decision::Write(all, version)
@@ -190,6 +212,58 @@ impl Courses {
         self.forget(&course);
         Ok(version)
     }
+}
+
+/// Returns the writes that remove a version, from the rows of its course, of all versions, of their uses
+/// and of its blobs; none if it is the last.
+fn version_removal(
+    course: &str,
+    version: i64,
+    found: Vec<Answer>,
+    now: i64,
+) -> Result<Option<Vec<Write>>, Error> {
+    let mut found = found.into_iter().map(|answer| rows_of(Some(answer)));
+    let mut next = || found.next().unwrap_or_default();
+    let (known, all, uses, blobs) = (next(), next(), next(), next());
+    let known = Course::of(known.first().ok_or_else(|| Error::no_course(course))?)?;
+    let all = all.iter().map(Version::of).collect::<Result<Vec<_>, _>>()?;
+    let gone = all.iter().find(|one| one.version == version);
+    let gone = gone.ok_or_else(|| Error::no_version(course, version))?;
+    let Some(left) = all.iter().rfind(|one| one.version != version) else { return Ok(None) };
+    let uses = uses.first().map_or(Ok(0), |row| Columns::of(row, "registrations").number())?;
+    if uses > 0 {
+        return Err(Error::Conflict(format!(
+            "version {version} is used by {uses} registrations, which would lose what they have \
+             recorded; make another version the current one, which new registrations get, with \
+             PUT /courses/{{courseId}}/currentVersion"
+        )));
+    }
+    let mut writes = removal_of(gone, &blobs, now);
+    if known.current == version {
+        writes.push(current(left, now));
+    }
+    Ok(Some(writes))
+}
+
+/// Returns the write that makes a version the one that new registrations get.
+fn current(version: &Version, now: i64) -> Write {
+    let arguments = vec![
+        version.course.as_str().into(),
+        version.title.as_str().into(),
+        version.version.into(),
+        now.into(),
+    ];
+    write(sql::COURSE_CURRENT, arguments)
+}
+
+/// Returns the writes that remove a version, its files and the blobs of these.
+fn removal_of(version: &Version, blobs: &[Row], now: i64) -> Vec<Write> {
+    let key = || vec![version.course.as_str().into(), version.version.into()];
+    let mut writes = vec![write(sql::FILES_DELETE, key()), write(sql::VERSION_DELETE, key())];
+    let of_files = blobs.iter().filter_map(|row| row.first()?.as_text().map(str::to_owned));
+    let all = of_files.chain(version.package.clone()).filter_map(|blob| blob_id(&blob));
+    writes.extend(all.map(|id| Blobs::removal(id, ChangedAt(now))));
+    writes
 }
 
 /// A version that is to be added.
@@ -218,7 +292,9 @@ impl NewVersion {
         if is_known {
             let arguments =
                 vec![course.into(), self.title.as_str().into(), version.into(), now.into()];
-            all.push(write(sql::COURSE_RENEW, arguments));
+            all.push(write(sql::COURSE_CURRENT, arguments));
+            let highest = vec![course.into(), version.into()];
+            all.push(write(sql::COURSE_HIGHEST, highest));
         } else {
             let tags = text(&|| serde_json::to_string(&self.tags));
             let arguments = vec![

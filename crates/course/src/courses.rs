@@ -174,7 +174,7 @@ impl Courses {
             }
         }
         let row = self.row(sql::VERSION, vec![course.into(), version.into()]).await?;
-        let row = row.ok_or_else(|| Error::no_course(course))?;
+        let row = row.ok_or_else(|| Error::no_version(course, version))?;
         let found = Arc::new(Version::of(&row)?);
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         if versions.len() >= VERSIONS_MAX {

@@ -49,6 +49,16 @@ impl Error {
         Self::Unknown(format!("course {}", shown(id)))
     }
 
+    /// Creates the error for a version of a course that is not there.
+    pub(crate) fn no_version(course: &str, version: i64) -> Self {
+        Self::Unknown(format!("version {version} of course {}", shown(course)))
+    }
+
+    /// Creates the error for an instance of a registration that is not there.
+    pub(crate) fn no_instance(id: &str, instance: i64) -> Self {
+        Self::Unknown(format!("instance {instance} of registration {}", shown(id)))
+    }
+
     /// Creates the error for a registration that is not there.
     pub(crate) fn no_registration(id: &str) -> Self {
         Self::Unknown(format!("registration {}", shown(id)))

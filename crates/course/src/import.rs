@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use homeroom_blobs::{Blob, Written};
 use homeroom_client::{Error as Lost, Request, Url};
 use homeroom_jobs::{Failed, Job, JobId, NewJob, Running, State};
-use homeroom_store::ChangedAt;
+use homeroom_store::{ChangedAt, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -14,7 +14,7 @@ use crate::course::{CourseFile, NewVersion, blob_id};
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::notice::{COURSE_IMPORT, NewNotice, POST_BACK, bit, receiver};
-use crate::package::{Finding, Level, Package, Unpacking, read, web_link};
+use crate::package::{Finding, Level, Package, Standard, Unpacking, read, web_link};
 use crate::version::About;
 
 /// The name of the kind of jobs.
@@ -50,6 +50,9 @@ pub(crate) struct Import {
     pub(crate) link: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<String>,
+    /// What is said about it, which holds before what the package says.
+    #[serde(default, skip_serializing_if = "About::is_empty")]
+    pub(crate) about: About,
     /// Where its end is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) postback: Option<String>,
@@ -148,7 +151,8 @@ impl Courses {
         job.filter(|job| job.kind == IMPORT).ok_or_else(unknown)
     }
 
-    async fn drop_package(&self, import: &Import, now: i64) {
+    /// Removes the file that was handed in for an import that comes to nothing.
+    pub(crate) async fn drop_package(&self, import: &Import, now: i64) {
         if let Some(id) = import.blob.as_deref().and_then(blob_id)
             && let Err(error) = self.blobs.remove(id, ChangedAt(now)).await
         {
@@ -163,10 +167,10 @@ impl Courses {
             let new = NewVersion {
                 course: import.course.clone(),
                 may_renew: import.may_renew,
-                standard: crate::package::Standard::WebLink,
+                standard: Standard::WebLink,
                 tree: web_link(link, &title),
                 title,
-                about: About::default(),
+                about: import.about.clone(),
                 findings: vec![],
                 tags: import.tags.clone(),
                 package: None,
@@ -181,13 +185,18 @@ impl Courses {
                 let found = self.blobs.find(id).await.map_err(Error::from)?;
                 found.ok_or_else(|| Why::Package("the file is gone".into()))?
             }
-            (None, Some(url)) => self.fetch(url, now).await?,
+            (None, Some(url)) => {
+                // The file becomes a blob with the version that is made of it, and else is swept.
+                let written = self.fetched(url, PACKAGE, now).await?;
+                let row = written.row(ChangedAt(now)).map_err(Error::from)?;
+                return self.import_blob(import, written.into_blob(), vec![row], now).await;
+            }
             (None, None) => return Err(Why::Package("there is nothing to import".into())),
         };
         if let Some(done) = self.imported_before(import, &blob).await? {
             return Ok(done);
         }
-        self.import_blob(import, blob, now).await
+        self.import_blob(import, blob, vec![], now).await
     }
 
     /// Returns the result of an earlier run of the same job, if there was one.
@@ -206,13 +215,20 @@ impl Courses {
         blob: Blob,
         now: i64,
     ) -> Result<Value, Error> {
-        self.import_blob(import, blob, now).await.map_err(|why| match why {
+        self.import_blob(import, blob, vec![], now).await.map_err(|why| match why {
             Why::Package(message) => Error::Invalid(message),
             Why::Here(error) => error,
         })
     }
 
-    async fn import_blob(&self, import: &Import, blob: Blob, now: i64) -> Result<Value, Why> {
+    /// Imports a file. `writes` belong to the version that is made of it.
+    async fn import_blob(
+        &self,
+        import: &Import,
+        blob: Blob,
+        mut writes: Vec<Write>,
+        now: i64,
+    ) -> Result<Value, Why> {
         let file = self.blobs.open(&blob).await.map_err(Error::from)?;
         let (name, limits) = (import.name.clone(), self.limits);
         let package = blocking(move || read(file, &name, limits)).await?;
@@ -223,8 +239,12 @@ impl Courses {
         let (Some(standard), Some(tree), Some(unpacking)) = (standard, tree, unpacking) else {
             return Err(Why::Package("the package cannot be played".into()));
         };
+        let mut tree = tree;
+        if let (Some(title), Standard::Media) = (&import.title, standard) {
+            tree.title.clone_from(title);
+        }
         let (written, files) = self.unpack(unpacking, now).await?;
-        let row = written.row(ChangedAt(now)).map_err(Error::from)?;
+        writes.push(written.row(ChangedAt(now)).map_err(Error::from)?);
         let title = match (&import.title, standard) {
             (Some(title), _) if !title.is_empty() => title.clone(),
             _ => tree.title.clone(),
@@ -236,13 +256,13 @@ impl Courses {
             standard,
             title,
             tree,
-            about: About { languages, description },
+            about: import.about.clone().or(About { languages, description, duration: None }),
             findings,
             tags: import.tags.clone(),
             package: Some(blob.id.to_string()),
             files,
         };
-        let version = self.add_version(new, vec![row], now).await?;
+        let version = self.add_version(new, writes, now).await?;
         Ok(json!({ "course": import.course, "version": version, "warnings": warned }))
     }
 
@@ -291,12 +311,6 @@ impl Courses {
         })?;
         let written = writing.finish(ChangedAt(now)).await.map_err(Error::from)?;
         Ok((written, files))
-    }
-
-    /// Fetches a package.
-    async fn fetch(&self, url: &str, now: i64) -> Result<Blob, Why> {
-        let written = self.fetched(url, PACKAGE, now).await?;
-        Ok(self.blobs.keep(written, ChangedAt(now)).await.map_err(Error::from)?)
     }
 
     /// Fetches a file. Addresses of this network are refused, unless the operator permits them.

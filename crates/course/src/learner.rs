@@ -6,6 +6,7 @@ use crate::courses::Courses;
 use crate::error::Error;
 use crate::row::{Columns, Row, write};
 use crate::sql;
+use crate::tags::clean;
 
 /// A learner.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -29,7 +30,7 @@ impl Learner {
         })
     }
 
-    /// Returns the write that adds it, or replaces its names; its tags stay.
+    /// Returns the write that adds it, or replaces what is known of it.
     pub(crate) fn put(&self, now: i64) -> Write {
         let tags = serde_json::to_string(&self.tags).unwrap_or_else(|_| "[]".into());
         let arguments = vec![
@@ -41,6 +42,35 @@ impl Learner {
             now.into(),
         ];
         write(sql::LEARNER_PUT, arguments)
+    }
+}
+
+/// A learner as somebody names it: what is not said stays as it is known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct NamedLearner {
+    pub(crate) id: String,
+    pub(crate) first_name: Option<String>,
+    pub(crate) last_name: Option<String>,
+    pub(crate) email: Option<String>,
+    /// Tags that are added to those it has.
+    pub(crate) tags: Vec<String>,
+}
+
+impl NamedLearner {
+    /// Returns the learner, with what is known of it where nothing is said.
+    ///
+    /// # Errors
+    ///
+    /// Where it would have too many tags.
+    pub(crate) fn joined(self, known: Option<Learner>) -> Result<Learner, Error> {
+        let known = known.unwrap_or_default();
+        Ok(Learner {
+            id: self.id,
+            first_name: self.first_name.unwrap_or(known.first_name),
+            last_name: self.last_name.unwrap_or(known.last_name),
+            email: self.email.unwrap_or(known.email),
+            tags: clean([known.tags, self.tags].concat())?,
+        })
     }
 }
 

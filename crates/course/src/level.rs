@@ -9,7 +9,6 @@ use homeroom_store::Sql;
 
 use crate::courses::Courses;
 use crate::error::Error;
-use crate::package::Standard;
 use crate::row::{Columns, write};
 use crate::settings::{Levels, POST_BACK_SECRET, Settings};
 use crate::signature::SECRET_PREFIX;
@@ -25,9 +24,11 @@ pub(crate) type ByLevel = BTreeMap<String, Settings>;
 
 /// The name of the level of all courses, in the table.
 const ALL: &str = "";
-/// The name under which the server's own secret is kept, which is no level.
+/// The name under which the server's own secrets are kept, which is no level.
 const OWN: &str = "#server";
-/// Bytes of the server's own secret.
+/// The name of the secret of tokens of pages.
+const PAGE_SECRET: &str = "PageSecret";
+/// Bytes of a secret of the server's own.
 const SECRET_BYTES: usize = 32;
 /// The names of sources in the API.
 const APPLICATION: &str = "application";
@@ -39,7 +40,7 @@ pub(crate) enum Level {
     /// All courses.
     Application,
     /// The courses of a standard, and perhaps only those with one activity, or with several.
-    Standard(Standard, Option<bool>),
+    Standard(&'static str, Option<bool>),
 }
 
 impl Level {
@@ -47,9 +48,9 @@ impl Level {
     fn name(self) -> String {
         match self {
             Self::Application => ALL.into(),
-            Self::Standard(standard, None) => standard.name().into(),
-            Self::Standard(standard, Some(true)) => format!("{}/single", standard.name()),
-            Self::Standard(standard, Some(false)) => format!("{}/multi", standard.name()),
+            Self::Standard(standard, None) => standard.into(),
+            Self::Standard(standard, Some(true)) => format!("{standard}/single"),
+            Self::Standard(standard, Some(false)) => format!("{standard}/multi"),
         }
     }
 
@@ -99,7 +100,7 @@ impl Courses {
     /// Returns the settings of the levels above a course, the nearest first.
     pub(crate) async fn levels_above(&self, version: &Version, now: i64) -> Result<Levels, Error> {
         let is_single = version.tree.launchable().len() == 1;
-        self.level(Level::Standard(version.standard, Some(is_single)), now).await
+        self.level(Level::Standard(version.standard.name(), Some(is_single)), now).await
     }
 
     /// Returns the settings of all levels of a version of a course, the nearest first.
@@ -110,11 +111,20 @@ impl Courses {
         Ok(all)
     }
 
-    /// Returns the secret with which the server signs what it posts, where settings name no other. It is
-    /// made when it is first needed.
+    /// Returns the secret with which the server signs what it posts, where settings name no other.
     pub(crate) async fn signing_secret(&self, now: i64) -> Result<String, Error> {
+        self.own_secret(POST_BACK_SECRET, now).await
+    }
+
+    /// Returns the secret with which tokens of pages are signed. No answer shows it.
+    pub(crate) async fn page_secret(&self, now: i64) -> Result<String, Error> {
+        self.own_secret(PAGE_SECRET, now).await
+    }
+
+    /// Returns a secret of the server, which is made when it is first needed.
+    async fn own_secret(&self, name: &'static str, now: i64) -> Result<String, Error> {
         let known = self.by_level(now).await?;
-        if let Some(secret) = known.get(OWN).and_then(|own| own.get(POST_BACK_SECRET)) {
+        if let Some(secret) = known.get(OWN).and_then(|own| own.get(name)) {
             return Ok(secret.clone());
         }
         let mut bytes = [0; SECRET_BYTES];
@@ -123,14 +133,15 @@ impl Courses {
         })?;
         let new = format!("{SECRET_PREFIX}{}", STANDARD_BASE64.encode(bytes));
         let made = self.change(Sql::new(sql::LEVEL, vec![OWN.into()]), move |row| {
-            if let Some(row) = row {
+            let mut own: Settings = match row {
+                Some(row) => Columns::of(row, "settings").json()?,
+                None => Settings::new(),
+            };
+            if let Some(secret) = own.get(name) {
                 // Another node has made it.
-                let own: Settings = Columns::of(row, "settings").json()?;
-                if let Some(secret) = own.get(POST_BACK_SECRET) {
-                    return Ok((vec![], secret.clone()));
-                }
+                return Ok((vec![], secret.clone()));
             }
-            let own = Settings::from([(POST_BACK_SECRET.to_owned(), new.clone())]);
+            own.insert(name.to_owned(), new.clone());
             let text = serde_json::to_string(&own).map_err(|_| Error::damaged("settings"))?;
             let arguments = vec![OWN.into(), text.into(), now.into()];
             Ok((vec![write(sql::LEVEL_PUT, arguments)], new.clone()))
@@ -173,7 +184,7 @@ impl Courses {
     pub(crate) async fn change_level(
         &self,
         level: Level,
-        change: Arc<dyn Fn(&mut Settings) + Send + Sync>,
+        change: Arc<dyn Fn(&mut Settings) -> Result<(), Error> + Send + Sync>,
         now: i64,
     ) -> Result<(), Error> {
         let name = level.name();
@@ -183,7 +194,7 @@ impl Courses {
                 Some(row) => Columns::of(row, "settings").json()?,
                 None => Settings::new(),
             };
-            change(&mut settings);
+            change(&mut settings)?;
             let text = serde_json::to_string(&settings).map_err(|_| Error::damaged("settings"))?;
             let arguments = vec![name.as_str().into(), text.into(), now.into()];
             Ok((vec![write(sql::LEVEL_PUT, arguments)], ()))

@@ -8,6 +8,7 @@
 //! and writes them back. It is acknowledged when it is durable; a repeat changes nothing.
 
 mod api;
+mod assets;
 mod clock;
 mod command;
 mod commit;
@@ -43,6 +44,7 @@ mod signature;
 mod sql;
 mod subscription;
 mod sweep;
+mod tags;
 mod version;
 mod watch;
 

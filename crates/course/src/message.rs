@@ -122,7 +122,7 @@ impl Receiver {
             return content.to_string();
         }
         let mut body = format!("data={}", encoded(&content.to_string()));
-        for (name, value) in [("userName", &self.user), ("password", &self.password)] {
+        for (name, value) in [("username", &self.user), ("password", &self.password)] {
             if !value.is_empty() {
                 _ = write!(body, "&{name}={}", encoded(value));
             }
@@ -239,7 +239,7 @@ mod tests {
             of(&[(POST_BACK_URL, "http://a/"), (POST_BACK_USER, "u&"), (POST_BACK_PASSWORD, "p")]);
         assert_eq!(
             form.unwrap().body(&content),
-            "data=%7B%22a%22%3A%22b%20c%22%7D&userName=u%26&password=p"
+            "data=%7B%22a%22%3A%22b%20c%22%7D&username=u%26&password=p"
         );
         let basic = of(&[
             (POST_BACK_URL, "http://a/"),

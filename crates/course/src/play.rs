@@ -259,7 +259,6 @@ fn booted(
     let (main, content) = (origins.main(call), origins.content(call));
     let millis = in_force(levels, COMMIT_FREQUENCY).parse::<u32>().ok();
     let seconds = millis.map(|millis| (millis / 1_000).max(1));
-    let exit_url = launch.options.exit_url.as_str();
     json!({
         "launch": launch.id,
         "registration": attempt.map(|attempt| json!({
@@ -280,7 +279,8 @@ fn booted(
             "content": format!("/play/{secret}/content/"),
             "cmi": format!("/play/{secret}/cmi"),
         },
-        "exitUrl": (!exit_url.is_empty()).then_some(exit_url),
+        "exitUrl": launch.options.exit_address(),
+        "exit": launch.options.exit(),
         "session": Uuid::new().to_string(),
         // For a player that sends no session.
         "sequence": progress.sequence_of(&launch.id),

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Uuid, Write};
 
+use crate::course::Course;
 use crate::courses::Courses;
 use crate::error::Error;
-use crate::learner::Learner;
+use crate::learner::{Learner, NamedLearner};
 use crate::row::{Columns, Row, rows_of, write};
 use crate::run_time::{ActivityState, Progress};
 use crate::settings::Settings;
 use crate::sql;
+use crate::tags::{Tagged, clean};
 
 /// An instance of a registration: one attempt at the whole course.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +32,8 @@ pub(crate) struct Registration {
     pub(crate) tags: Vec<String>,
     /// Another one after it was reset, or removed and created again: launches belong to one.
     pub(crate) incarnation: String,
+    /// The id under which xAPI knows it; empty for those that were made before there was one.
+    pub(crate) xapi: String,
 }
 
 impl Registration {
@@ -50,6 +54,7 @@ impl Registration {
             settings: row.json()?,
             tags: row.json()?,
             incarnation: row.text()?,
+            xapi: row.text()?,
         })
     }
 }
@@ -68,9 +73,12 @@ pub(crate) struct NewRegistration {
     pub(crate) id: String,
     pub(crate) course: String,
     pub(crate) version: Option<i64>,
-    pub(crate) learner: Learner,
+    pub(crate) learner: NamedLearner,
     pub(crate) settings: Settings,
     pub(crate) tags: Vec<String>,
+    /// Tags that are added to those of the course.
+    pub(crate) course_tags: Vec<String>,
+    pub(crate) xapi: String,
 }
 
 impl NewRegistration {
@@ -87,8 +95,33 @@ impl NewRegistration {
             settings.into(),
             tags.into(),
             Uuid::new().to_string().into(),
+            self.xapi.as_str().into(),
         ];
         write(sql::REGISTRATION_ADD, arguments)
+    }
+
+    /// Returns the writes that add it, from the rows of the course, the registration and the learner.
+    fn writes(&self, found: Vec<Answer>, now: i64) -> Result<Vec<Write>, Error> {
+        let mut found = found.into_iter();
+        let (course, known) = (rows_of(found.next()), rows_of(found.next()));
+        let course = course.first().ok_or_else(|| Error::no_course(&self.course))?;
+        let course = Course::of(course)?;
+        if let Some(known) = known.first().map(Registration::of).transpose()? {
+            if known.course == self.course && known.learner == self.learner.id {
+                return Ok(vec![]);
+            }
+            return Err(Error::Conflict(format!(
+                "there is a registration {} already, of another learner or for another course",
+                crate::error::shown(&self.id)
+            )));
+        }
+        let learner = rows_of(found.next()).first().map(Learner::of).transpose()?;
+        let learner = self.learner.clone().joined(learner)?;
+        let version = self.version.unwrap_or(course.current);
+        let mut all = vec![learner.put(now), self.row(0, version, now)];
+        let tags = clean([course.tags.as_slice(), &self.course_tags].concat())?;
+        all.extend(Tagged::Course.put(&course.id, &course.tags, &tags, now)?);
+        Ok(all)
     }
 }
 
@@ -143,7 +176,7 @@ impl Courses {
     /// saved, its launches and their calls are removed, and its launches have ended.
     pub(crate) async fn reset(&self, id: &str, now: i64) -> Result<(), Error> {
         let known = self.registration(id, None).await?;
-        let newest = self.course(&known.course).await?.newest;
+        let newest = self.course(&known.course).await?.current;
         let ask = Sql::new(sql::REGISTRATION, vec![id.into()]);
         self.change(ask, move |row| {
             let row = row.ok_or_else(|| Error::no_registration(&known.id))?;
@@ -177,37 +210,16 @@ impl Courses {
         let ask = vec![
             Ask::Part(Sql::new(sql::COURSE, vec![new.course.as_str().into()])),
             Ask::Part(Sql::new(sql::REGISTRATION, vec![new.id.as_str().into()])),
+            Ask::Part(Sql::new(sql::LEARNER, vec![new.learner.id.as_str().into()])),
         ];
         if let Some(version) = new.version {
             // A version that is not there is refused before the plan.
             self.version(&new.course, version, now).await?;
         }
         let decide = move |found: Vec<Answer>| -> Decision<(), Error> {
-            let mut found = found.into_iter();
-            let course = rows_of(found.next());
-            let known = rows_of(found.next());
-            let Some(course) = course.first() else {
-                return Decision::Refuse(Error::no_course(&new.course));
-            };
-            let course = match crate::course::Course::of(course) {
-                Ok(course) => course,
-                Err(error) => return Decision::Refuse(error),
-            };
-            match known.first().map(Registration::of).transpose() {
+            match new.writes(found, now) {
+                Ok(writes) => Decision::Write(writes, ()),
                 Err(error) => Decision::Refuse(error),
-                Ok(Some(known))
-                    if known.course == new.course && known.learner == new.learner.id =>
-                {
-                    Decision::Write(vec![], ())
-                }
-                Ok(Some(_)) => Decision::Refuse(Error::Conflict(format!(
-                    "there is a registration {} already, of another learner or for another course",
-                    crate::error::shown(&new.id)
-                ))),
-                Ok(None) => {
-                    let version = new.version.unwrap_or(course.newest);
-                    Decision::Write(vec![new.learner.put(now), new.row(0, version, now)], ())
-                }
             }
         };
         self.run(Plan { ask, decide }).await
@@ -221,15 +233,17 @@ impl Courses {
             id: known.id,
             course: known.course,
             version: None,
-            learner: Learner { id: known.learner, ..Learner::default() },
+            learner: NamedLearner { id: known.learner, ..NamedLearner::default() },
             settings: known.settings,
             tags: known.tags,
+            course_tags: vec![],
+            xapi: known.xapi,
         };
         let ask = Sql::new(sql::REGISTRATION, vec![id.into()]);
         self.change(ask, move |row| {
             let row = row.ok_or_else(|| Error::no_registration(&new.id))?;
             let instance = Registration::of(row)?.instance + 1;
-            Ok((vec![new.row(instance, course.newest, now)], instance))
+            Ok((vec![new.row(instance, course.current, now)], instance))
         })
         .await
     }

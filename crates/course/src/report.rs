@@ -9,7 +9,8 @@ use crate::learner::Learner;
 use crate::package::{Activity, Standard};
 use crate::registration::{EndedAttempt, Registration};
 use crate::run_time::{
-    ActivityState, Completion, Outcome, global_objectives, iso, outcome, outcomes, scorm12,
+    ActivityState, Completion, Outcome, global_objectives, iso, outcome, outcomes, passing_measure,
+    scorm12,
 };
 use crate::version::Version;
 
@@ -84,6 +85,8 @@ pub(crate) fn report(
         json!({ "id": version.course, "title": version.title, "version": version.version }),
     );
     put("learner", learner_of(registration, learner));
+    let xapi = Some(registration.xapi.as_str()).filter(|id| !id.is_empty());
+    put("xapiRegistrationId", xapi.into());
     put("tags", json!(registration.tags));
     if detail.interactions {
         let objectives = global_objectives(version.standard, &version.tree, states);
@@ -212,8 +215,7 @@ fn time(of: &Activity, states: &BTreeMap<String, ActivityState>) -> u64 {
 }
 
 fn fixed(of: &Activity) -> Value {
-    let passing = of.mastery_score.as_deref().and_then(|score| score.parse::<f64>().ok());
-    let passing = passing.map(|score| score / 100.0);
+    let passing = scaled_passing_score(of);
     json!({
         "completionThreshold": of.completion_threshold.as_ref().map(|t| t.min_progress_measure.to_string()),
         "launchData": of.launch_data.clone().unwrap_or_default(),
@@ -222,6 +224,13 @@ fn fixed(of: &Activity) -> Value {
         "scaledPassingScoreUsed": passing.is_some(),
         "timeLimitAction": of.time_limit_action.clone().unwrap_or_default(),
     })
+}
+
+/// Returns the score at which an activity is passed, from -1 to 1: the least measure of its primary
+/// objective, else the mastery score of SCORM 1.2, which is a percentage.
+pub(crate) fn scaled_passing_score(of: &Activity) -> Option<f64> {
+    let mastery = || of.mastery_score.as_deref()?.parse::<f64>().ok();
+    passing_measure(of).or_else(|| Some(mastery()? / 100.0))
 }
 
 fn runtime(standard: Standard, state: &ActivityState, detail: Detail) -> Value {
@@ -458,4 +467,37 @@ fn activity_objectives(state: &ActivityState) -> Value {
             shown
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_passing_score_is_the_least_measure_of_2004_or_the_mastery_score_of_12() {
+        let objective = |by_measure: bool| {
+            json!([
+                { "id": "other", "satisfiedByMeasure": true, "minNormalizedMeasure": 0.1 },
+                { "primary": true, "satisfiedByMeasure": by_measure, "minNormalizedMeasure": 0.65 },
+            ])
+        };
+        for (of_standard, passing) in [
+            (json!({}), None),
+            (json!({ "masteryScore": "80" }), Some(0.8)),
+            (json!({ "sequencing": { "objectives": objective(true) } }), Some(0.65)),
+            (json!({ "sequencing": { "objectives": objective(false) } }), None),
+        ] {
+            let mut activity = json!({
+                "id": "a", "title": "A", "visible": true, "type": "sco", "href": "a.html",
+                "children": [],
+            });
+            let members = activity.as_object_mut().unwrap();
+            members.extend(of_standard.as_object().unwrap().clone());
+
+            let shown = fixed(&serde_json::from_value(activity).unwrap());
+
+            assert_eq!(shown["scaledPassingScore"].as_f64(), passing, "{of_standard}");
+            assert_eq!(shown["scaledPassingScoreUsed"], passing.is_some());
+        }
+    }
 }

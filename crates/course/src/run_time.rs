@@ -10,7 +10,7 @@ mod session;
 mod state;
 
 pub(crate) use apply::{Applied, apply, finish, time_out};
-pub(crate) use begin::{Begin, begin, learner_name};
+pub(crate) use begin::{Begin, begin, learner_name, passing_measure};
 pub(crate) use duration::{iso, scorm12};
 pub(crate) use elements::{Elements, Refusal};
 pub(crate) use outcome::{

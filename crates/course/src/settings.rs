@@ -30,14 +30,18 @@ pub(crate) const COMMIT_FREQUENCY: &str = "PlayerCommCommitFrequency";
 /// What is shown instead of a secret.
 pub(crate) const MASK: &str = "********";
 
+/// Most settings of a level.
+const SETTINGS_MAX: usize = 500;
+/// Most bytes of a setting's name.
+const NAME_BYTES_MAX: usize = 100;
 /// Most characters of a value.
 const VALUE_CHARS_MAX: usize = 4_000;
 
 /// What the values of a setting may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Type {
-    /// A whole number.
-    Int,
+    /// A whole number in a range.
+    Int(u32, u32),
     /// `true` or `false`.
     Boolean,
     /// Any text.
@@ -54,7 +58,7 @@ impl Type {
     /// Returns its name in the API.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Int => "int",
+            Self::Int(..) => "int",
             Self::Boolean => "boolean",
             Self::Text | Self::Url | Self::Secret => "string",
             Self::Word(_) => "enum",
@@ -67,7 +71,10 @@ impl Type {
             return None;
         }
         match self {
-            Self::Int => value.parse::<u32>().is_ok().then_some(value),
+            Self::Int(least, most) => {
+                let number = value.trim().parse::<u32>().ok()?;
+                (least..=most).contains(&number).then(|| number.to_string())
+            }
             Self::Boolean => {
                 let lower = value.to_ascii_lowercase();
                 matches!(lower.as_str(), "true" | "false").then_some(lower)
@@ -98,11 +105,17 @@ pub(crate) struct Known {
     pub(crate) about: &'static str,
 }
 
-const NO_EFFECT: &str = "Kept for clients that set it; it has no effect on this server yet.";
+pub(crate) const NO_EFFECT: &str =
+    "Kept for clients that set it; it has no effect on this server yet.";
 
 /// The settings that can be set.
 pub(crate) const KNOWN: &[Known] = &[
-    known(COMMIT_FREQUENCY, Type::Int, "20000", "Milliseconds between two commits of the player."),
+    known(
+        COMMIT_FREQUENCY,
+        Type::Int(1_000, 3_600_000),
+        "20000",
+        "Milliseconds between two commits of the player, from a second to an hour.",
+    ),
     known(
         POST_BACK_URL,
         Type::Url,
@@ -114,7 +127,7 @@ pub(crate) const KNOWN: &[Known] = &[
         POST_BACK_AUTH,
         Type::Word(&["form", "httpbasic"]),
         "form",
-        "form: a form with the fields data, userName and password; httpbasic: JSON with an \
+        "form: a form with the fields data, username and password; httpbasic: JSON with an \
          Authorization header.",
     ),
     known(POST_BACK_USER, Type::Text, "", "The name that posted results carry."),
@@ -131,7 +144,7 @@ pub(crate) const KNOWN: &[Known] = &[
         "",
         "The secret with which posted results are signed, instead of the server's own.",
     ),
-    known("PlayerCommMaxFailedSubmissions", Type::Int, "3", NO_EFFECT),
+    known("PlayerCommMaxFailedSubmissions", Type::Int(0, u32::MAX), "3", NO_EFFECT),
     known("PlayerLaunchType", Type::Text, "frameset", NO_EFFECT),
     known("PlayerScoLaunchType", Type::Text, "frameset", NO_EFFECT),
     known("PlayerStatusRollupModeValue", Type::Text, "status-provided-by-course", NO_EFFECT),
@@ -155,27 +168,73 @@ const fn known(
     Known { name, kind, default, about }
 }
 
-/// Reads settings that were sent.
+/// Returns the setting of a name, in any case.
+pub(crate) fn known_setting(name: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.name.eq_ignore_ascii_case(name))
+}
+
+/// Returns whether a name can be that of a setting which clients set and this server only keeps.
+fn is_name(name: &str) -> bool {
+    name.len() <= NAME_BYTES_MAX
+        && name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+}
+
+/// Adds settings to those of a level.
 ///
 /// # Errors
 ///
-/// Names the first that is not known, or whose value is of another type.
+/// [`Error::Invalid`] where it would have too many.
+pub(crate) fn add(level: &mut Settings, new: Settings) -> Result<(), Error> {
+    level.extend(new);
+    if level.len() > SETTINGS_MAX {
+        return Err(Error::Invalid(format!("a level has at most {SETTINGS_MAX} settings")));
+    }
+    Ok(())
+}
+
+/// Takes a setting away.
+///
+/// # Errors
+///
+/// [`Error::Unknown`] for one that is neither known nor there.
+pub(crate) fn take(level: &mut Settings, name: &str) -> Result<(), Error> {
+    let known = known_setting(name);
+    let removed = level.remove(known.map_or(name, |known| known.name));
+    if known.is_none() && removed.is_none() {
+        return Err(Error::Unknown(format!("setting {}", crate::error::shown(name))));
+    }
+    Ok(())
+}
+
+/// Reads settings that were sent. Those that have no effect here are kept as they are.
+///
+/// # Errors
+///
+/// Names the first that cannot be one, or whose value is of another type.
 pub(crate) fn read_settings(
     posted: impl IntoIterator<Item = (String, String)>,
 ) -> Result<Settings, Error> {
     let mut all = Settings::new();
     for (name, value) in posted {
         let shown = crate::error::shown(&name);
-        let known = KNOWN.iter().find(|known| known.name == name);
-        let known = known.ok_or_else(|| Error::Invalid(format!("{shown} is no setting")))?;
-        let read = known.kind.read(value).ok_or_else(|| {
-            Error::Invalid(match known.kind {
+        let known = known_setting(&name);
+        if known.is_none() && !is_name(&name) {
+            let message = format!("{shown} is no name of a setting: it has letters and digits");
+            return Err(Error::Invalid(message));
+        }
+        let kind = known.map_or(Type::Text, |known| known.kind);
+        let read = kind.read(value).ok_or_else(|| {
+            Error::Invalid(match kind {
+                Type::Int(least, most) => {
+                    format!("the value of {shown} is a whole number from {least} to {most}")
+                }
                 Type::Word(words) => format!("the value of {shown} is one of {}", words.join(", ")),
                 Type::Url => format!("the value of {shown} is an http or https address"),
                 other => format!("the value of {shown} is of type {}", other.name()),
             })
         })?;
-        all.insert(name, read);
+        all.insert(known.map_or(name, |known| known.name.to_owned()), read);
     }
     Ok(all)
 }
@@ -187,7 +246,7 @@ pub(crate) fn found<'l>(levels: &'l Levels, name: &str) -> Option<(&'static str,
 
 /// Returns the value in force, or the default.
 pub(crate) fn in_force<'l>(levels: &'l Levels, name: &str) -> &'l str {
-    let default = || KNOWN.iter().find(|known| known.name == name).map_or("", |one| one.default);
+    let default = || known_setting(name).map_or("", |known| known.default);
     found(levels, name).map_or_else(default, |(_, value)| value)
 }
 
@@ -204,6 +263,8 @@ mod tests {
         for (name, value, kept) in [
             (COMMIT_FREQUENCY, "5000", Some("5000")),
             (COMMIT_FREQUENCY, "often", None),
+            (COMMIT_FREQUENCY, "0", None),
+            (COMMIT_FREQUENCY, "3600001", None),
             (POST_BACK_AUTH, "HTTPBASIC", Some("httpbasic")),
             (POST_BACK_AUTH, "digest", None),
             (
@@ -215,7 +276,9 @@ mod tests {
             (POST_BACK_URL, "file:///etc/passwd", None),
             (POST_BACK_URL, "http://", None),
             ("PlayerScoreOverridesStatus", "True", Some("true")),
-            ("Unknown", "1", None),
+            ("PlayerShowNavBar", "true", Some("true")),
+            ("Player Show", "1", None),
+            ("", "1", None),
         ] {
             let found = read(name, value);
             assert_eq!(found.ok().map(|all| all[name].clone()).as_deref(), kept, "{name} {value}");

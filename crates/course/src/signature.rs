@@ -15,7 +15,7 @@ const BLOCK: usize = 64;
 /// Returns the HMAC of a message.
 ///
 /// Source: RFC 2104 with SHA-256, as RFC 4231 tests it.
-fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
+pub(crate) fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
     let mut block = [0_u8; BLOCK];
     if key.len() > BLOCK {
         block[..32].copy_from_slice(&Sha256::digest(key));

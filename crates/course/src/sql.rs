@@ -1,69 +1,35 @@
 //! The SQL of this crate, in the dialect that both databases understand.
 
-/// Whether a row has any of eight tags, each as JSON; the first is empty where none is asked for, and the
-/// others where there are fewer.
-macro_rules! any_tag {
-    ($first:literal $(, $other:literal)*) => {
-        concat!(
-            "(", $first, " = '' OR replace(tags, ", $first, ", '') <> tags",
-            $(" OR replace(tags, ", $other, ", '') <> tags",)* ")"
-        )
-    };
-}
+pub(crate) mod lists;
 
 /// The columns of an instance of a registration.
 macro_rules! instances {
     ($($rest:expr),*) => {
         concat!(
             "SELECT id, instance, course, version, learner, created, updated, first_access, \
-             last_access, completed, progress, settings, tags, incarnation \
+             last_access, completed, progress, settings, tags, incarnation, xapi \
              FROM course_registration ",
             $($rest),*
         )
     };
 }
 
-/// The newest instances of registrations after a moment and an id; of those that also fulfil a condition.
-macro_rules! registrations {
-    ($condition:literal, $($tag:literal),*) => {
-        instances!(
-            "r WHERE (created, id, instance) > (?1, ?2, ?3) \
-             AND updated >= ?4 AND updated <= ?5 AND created >= ?6 AND created <= ?7 \
-             AND (?8 = '' OR lower(id) LIKE ?8 ESCAPE '!') AND ",
-            any_tag!("?9", $($tag),*),
-            $condition,
-            " AND NOT EXISTS (SELECT 1 FROM course_registration n \
-             WHERE n.id = r.id AND n.instance > r.instance) \
-             ORDER BY created, id, instance LIMIT ?10"
-        )
-    };
-}
-
 pub(crate) const COURSE: &str =
-    "SELECT id, title, newest, created, updated, tags, settings FROM course WHERE id = ?1";
+    "SELECT id, title, newest, created, updated, tags, settings, highest FROM course WHERE id = ?1";
 
-/// Courses after a moment and an id; `?7` is a pattern of titles or ids, those from `?8` on are tags.
-pub(crate) const COURSES: &str = concat!(
-    "SELECT id, title, newest, created, updated, tags, settings \
-     FROM course WHERE (created, id) > (?1, ?2) AND updated >= ?3 AND updated <= ?4 \
-     AND created >= ?5 AND created <= ?6 \
-     AND (?7 = '' OR lower(title) LIKE ?7 ESCAPE '!' OR lower(id) LIKE ?7 ESCAPE '!') AND ",
-    any_tag!("?8", "?10", "?11", "?12", "?13", "?14", "?15", "?16"),
-    " ORDER BY created, id LIMIT ?9"
-);
-
-pub(crate) const COURSES_COUNT: &str = concat!(
-    "SELECT count(*) FROM course \
-     WHERE updated >= ?1 AND updated <= ?2 AND created >= ?3 AND created <= ?4 \
-     AND (?5 = '' OR lower(title) LIKE ?5 ESCAPE '!' OR lower(id) LIKE ?5 ESCAPE '!') AND ",
-    any_tag!("?6", "?7", "?8", "?9", "?10", "?11", "?12", "?13")
-);
+/// The oldest courses.
+pub(crate) const COURSES_FIRST: &str = "SELECT id, title, newest, created, updated, tags, settings, \
+     highest FROM course ORDER BY created, id LIMIT ?1";
 
 pub(crate) const COURSE_ADD: &str = "INSERT INTO course \
-     (id, title, newest, created, updated, tags, settings) VALUES (?1, ?2, ?3, ?4, ?4, ?5, '{}')";
+     (id, title, newest, highest, created, updated, tags, settings) \
+     VALUES (?1, ?2, ?3, ?3, ?4, ?4, ?5, '{}')";
 
-pub(crate) const COURSE_RENEW: &str =
+/// Makes a version the one that new registrations get.
+pub(crate) const COURSE_CURRENT: &str =
     "UPDATE course SET title = ?2, newest = ?3, updated = ?4 WHERE id = ?1";
+
+pub(crate) const COURSE_HIGHEST: &str = "UPDATE course SET highest = ?2 WHERE id = ?1";
 
 pub(crate) const COURSE_TITLE: &str = "UPDATE course SET title = ?2, updated = ?3 WHERE id = ?1";
 
@@ -125,6 +91,15 @@ pub(crate) const FILE_DELETE: &str =
 
 pub(crate) const FILES_DELETE: &str = "DELETE FROM course_file WHERE course = ?1 AND version = ?2";
 
+/// How many other files of a version are in the blob of one.
+pub(crate) const FILES_OF_SAME_BLOB: &str = "SELECT count(*) FROM course_file o \
+     JOIN course_file f ON f.course = o.course AND f.version = o.version AND f.blob = o.blob \
+     WHERE f.course = ?1 AND f.version = ?2 AND f.path = ?3 AND o.path <> ?3";
+
+/// A file whose path is between two.
+pub(crate) const FILE_BETWEEN: &str = "SELECT path FROM course_file \
+     WHERE course = ?1 AND version = ?2 AND path > ?3 AND path < ?4 LIMIT 1";
+
 /// The blobs that a version's files are in.
 pub(crate) const FILE_BLOBS: &str =
     "SELECT DISTINCT blob FROM course_file WHERE course = ?1 AND version = ?2";
@@ -144,13 +119,11 @@ pub(crate) const REGISTRATION_IDS_OF_LEARNER: &str =
 pub(crate) const LEARNER: &str = "SELECT id, first_name, last_name, email, tags, created, updated \
      FROM course_learner WHERE id = ?1";
 
-pub(crate) const LEARNERS_BY_EMAIL: &str = "SELECT id, first_name, last_name, email, tags, \
-     created, updated FROM course_learner WHERE email = ?1 ORDER BY id LIMIT 100";
-
 pub(crate) const LEARNER_PUT: &str = "INSERT INTO course_learner \
      (id, first_name, last_name, email, tags, created, updated) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) \
      ON CONFLICT (id) DO UPDATE SET first_name = excluded.first_name, \
-     last_name = excluded.last_name, email = excluded.email, updated = excluded.updated";
+     last_name = excluded.last_name, email = excluded.email, tags = excluded.tags, \
+     updated = excluded.updated";
 
 pub(crate) const LEARNER_TAGS: &str =
     "UPDATE course_learner SET tags = ?2, updated = ?3 WHERE id = ?1";
@@ -162,40 +135,9 @@ pub(crate) const REGISTRATION: &str = instances!("WHERE id = ?1 ORDER BY instanc
 
 pub(crate) const INSTANCE: &str = instances!("WHERE id = ?1 AND instance = ?2");
 
-pub(crate) const INSTANCES: &str =
-    instances!("WHERE id = ?1 AND instance > ?2 ORDER BY instance LIMIT ?3");
-
-/// The newest instances of registrations after a moment and an id.
-pub(crate) const REGISTRATIONS: &str =
-    registrations!("", "?11", "?12", "?13", "?14", "?15", "?16", "?17");
-
-/// The same of a course, and of a learner if one is named.
-pub(crate) const REGISTRATIONS_COURSE: &str = registrations!(
-    " AND course = ?18 AND (?19 = '' OR learner = ?19)",
-    "?11",
-    "?12",
-    "?13",
-    "?14",
-    "?15",
-    "?16",
-    "?17"
-);
-
-/// The same of a learner.
-pub(crate) const REGISTRATIONS_LEARNER: &str =
-    registrations!(" AND learner = ?18", "?11", "?12", "?13", "?14", "?15", "?16", "?17");
-
-pub(crate) const REGISTRATIONS_COUNT: &str = concat!(
-    "SELECT count(DISTINCT id) FROM course_registration \
-     WHERE updated >= ?1 AND updated <= ?2 AND created >= ?3 AND created <= ?4 \
-     AND (?5 = '' OR course = ?5) AND (?6 = '' OR learner = ?6) \
-     AND (?7 = '' OR lower(id) LIKE ?7 ESCAPE '!') AND ",
-    any_tag!("?8", "?9", "?10", "?11", "?12", "?13", "?14", "?15")
-);
-
 pub(crate) const REGISTRATION_ADD: &str = "INSERT INTO course_registration (id, instance, course, \
-     version, learner, created, updated, progress, settings, tags, postback, incarnation) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, '{}', ?7, ?8, '', ?9)";
+     version, learner, created, updated, progress, settings, tags, postback, incarnation, xapi) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, '{}', ?7, ?8, '', ?9, ?10)";
 
 pub(crate) const REGISTRATION_TAGS: &str =
     "UPDATE course_registration SET tags = ?2, updated = ?3 WHERE id = ?1";
@@ -212,6 +154,10 @@ pub(crate) const REGISTRATION_PROGRESS: &str =
     "UPDATE course_registration SET progress = ?3, updated = ?4 WHERE id = ?1 AND instance = ?2";
 
 pub(crate) const REGISTRATION_DELETE: &str = "DELETE FROM course_registration WHERE id = ?1";
+
+/// The instances of a registration.
+pub(crate) const INSTANCE_NUMBERS: &str =
+    "SELECT instance FROM course_registration WHERE id = ?1 ORDER BY instance";
 
 pub(crate) const INSTANCE_DELETE: &str =
     "DELETE FROM course_registration WHERE id = ?1 AND instance = ?2";
@@ -331,6 +277,9 @@ pub(crate) const NOTICE_DELETE: &str = "DELETE FROM course_notice WHERE id = ?1"
 
 pub(crate) const NOTICES_DELETE: &str =
     "DELETE FROM course_notice WHERE topic = ?1 AND subject = ?2";
+
+pub(crate) const NOTICES_OF_INSTANCE_DELETE: &str =
+    "DELETE FROM course_notice WHERE topic = ?1 AND subject = ?2 AND instance = ?3";
 
 pub(crate) const NOTICE_OLD: &str = "SELECT id FROM course_notice WHERE created < ?1 LIMIT 1";
 

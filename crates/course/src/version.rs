@@ -14,6 +14,25 @@ pub(crate) struct About {
     pub(crate) languages: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<String>,
+    /// How long it takes, as whoever imported it has said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) duration: Option<String>,
+}
+
+impl About {
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns it with what another says where it says nothing.
+    pub(crate) fn or(self, other: Self) -> Self {
+        let is_silent = self.languages.is_empty();
+        Self {
+            languages: if is_silent { other.languages } else { self.languages },
+            description: self.description.or(other.description),
+            duration: self.duration.or(other.duration),
+        }
+    }
 }
 
 /// A version of a course.

@@ -115,6 +115,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0022_course_attempts.sql"),
         postgres: include_str!("../migrations/0022_course_attempts.sql"),
     },
+    Migration {
+        version: 23,
+        name: "course_versions",
+        sqlite: include_str!("../migrations/0023_course_versions.sql"),
+        postgres: include_str!("../migrations/0023_course_versions.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

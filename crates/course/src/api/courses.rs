@@ -7,12 +7,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Api, counted, done, json, number};
-use super::request::{PAGE, body, flag, listed, more};
+use super::listed::{After, Key, Kind, Listed, PAGE};
+use super::request::{body, flag};
 use crate::course::Course;
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::package::{Activity, ActivityType};
-use crate::report::moment;
+use crate::report::{moment, scaled_passing_score};
 use crate::row::{Columns, write};
 use crate::sql;
 use crate::version::Version;
@@ -20,46 +21,38 @@ use crate::version::Version;
 /// Most characters of a title.
 const TITLE_CHARS_MAX: usize = 1_000;
 
+/// The list of courses.
+static COURSES: Kind = Kind {
+    name: "courses",
+    moment: "updated",
+    fields: &["course_id", "title", "tags"],
+    others: &["includeCourseMetadata", "includeRegistrationCount"],
+};
+
+/// The list of a course's versions.
+static VERSIONS: Kind = Kind { name: "versions", fields: &[], ..COURSES };
+
 pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {
     let query = call.query()?;
-    let asked = listed(&query)?;
-    let (moment, id, _) = asked.after.clone();
-    let [tag, other_tags @ ..] = asked.tags;
-    let mut arguments = vec![
-        moment.into(),
-        id.into(),
-        asked.updated.0.into(),
-        asked.updated.1.into(),
-        asked.created.0.into(),
-        asked.created.1.into(),
-        asked.filter.as_str().into(),
-        tag.as_str().into(),
-        i64::try_from(PAGE + 1).unwrap_or(i64::MAX).into(),
-    ];
-    arguments.extend(other_tags.iter().map(|tag| tag.as_str().into()));
-    let rows = api.courses.list(sql::COURSES, arguments).await?;
-    let all = rows.iter().map(Course::of).collect::<Result<Vec<_>, _>>()?;
+    let secret = api.courses.page_secret(call.now.0).await?;
+    let asked = Listed::read(&COURSES, &query, &secret)?;
+    let order = asked.order(&sql::lists::COURSES, "created_desc")?;
+    let (arguments, _) = asked.page(order);
+    let rows = api.courses.list(order.pages[0], arguments).await?;
     let mut shown = vec![];
-    for course in all.iter().take(PAGE) {
-        let version = api.courses.version(&course.id, course.newest, call.now.0).await?;
-        shown.push(course_shown(&api.courses, course, &version, &query, false).await?);
+    for row in rows.iter().take(PAGE) {
+        let course = Course::of(row)?;
+        let version = api.courses.version(&course.id, course.current, call.now.0).await?;
+        shown.push(course_shown(&api.courses, &course, &version, &asked.query, false).await?);
     }
     let mut answer = json!({ "courses": shown });
-    if let Some(last) = all.get(PAGE - 1).filter(|_| all.len() > PAGE) {
-        answer["more"] = more(last.created, &last.id, 0).into();
+    if let Some(last) = rows.get(PAGE - 1).filter(|_| rows.len() > PAGE) {
+        let after = After(Key::of(last)?, Course::of(last)?.id, 0);
+        answer["more"] = asked.more(after, &secret).into();
     }
-    let count = if asked.is_counted {
-        let mut arguments = vec![
-            asked.updated.0.into(),
-            asked.updated.1.into(),
-            asked.created.0.into(),
-            asked.created.1.into(),
-            asked.filter.into(),
-            tag.into(),
-        ];
-        arguments.extend(other_tags.into_iter().map(Into::into));
-        let row = api.courses.list(sql::COURSES_COUNT, arguments).await?;
-        row.first().and_then(|row| row.first()?.as_integer())
+    let count = if asked.is_counted(&query) {
+        let rows = api.courses.list(sql::lists::COURSES_COUNT, asked.filters()).await?;
+        rows.first().and_then(|row| row.first()?.as_integer())
     } else {
         None
     };
@@ -68,7 +61,7 @@ pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {
 
 pub(crate) async fn get(api: Api, call: Call) -> Result<Response, Problem> {
     let course = api.courses.course(call.params.get("course")).await?;
-    let version = api.courses.version(&course.id, course.newest, call.now.0).await?;
+    let version = api.courses.version(&course.id, course.current, call.now.0).await?;
     let query = call.query()?;
     Ok(json(&course_shown(&api.courses, &course, &version, &query, true).await?))
 }
@@ -83,9 +76,12 @@ pub(crate) async fn get_version(api: Api, call: Call) -> Result<Response, Proble
 pub(crate) async fn versions(api: Api, call: Call) -> Result<Response, Problem> {
     let course = api.courses.course(call.params.get("course")).await?;
     let query = call.query()?;
+    let asked = Listed::read(&VERSIONS, &query, "")?;
     let mut shown = vec![];
     for version in api.courses.versions(&course.id).await? {
-        shown.push(course_shown(&api.courses, &course, &version, &query, true).await?);
+        if asked.has(version.created, updated(&course, &version)) {
+            shown.push(course_shown(&api.courses, &course, &version, &query, true).await?);
+        }
     }
     Ok(json(&json!({ "courses": shown })))
 }
@@ -98,6 +94,18 @@ pub(crate) async fn delete(api: Api, call: Call) -> Result<Response, Problem> {
 pub(crate) async fn delete_version(api: Api, call: Call) -> Result<Response, Problem> {
     let version = number(&call, "version")?;
     api.courses.delete_version(call.params.get("course"), version, call.now.0).await?;
+    Ok(done())
+}
+
+#[derive(Debug, Deserialize)]
+struct CurrentVersion {
+    version: i64,
+}
+
+/// Makes a version the one that new registrations get: an earlier one, or a later one again.
+pub(crate) async fn put_current(api: Api, mut call: Call) -> Result<Response, Problem> {
+    let CurrentVersion { version } = body(&mut call).await?;
+    api.courses.make_current(call.params.get("course"), version, call.now.0).await?;
     Ok(done())
 }
 
@@ -118,7 +126,7 @@ pub(crate) async fn put_title(api: Api, mut call: Call) -> Result<Response, Prob
     let change = api.courses.change(ask, move |row| {
         let found = Course::of(row.ok_or_else(|| Error::no_course(&course))?)?;
         let of_version =
-            vec![course.as_str().into(), found.newest.into(), title.as_str().into(), now.into()];
+            vec![course.as_str().into(), found.current.into(), title.as_str().into(), now.into()];
         let of_course = vec![course.as_str().into(), title.as_str().into(), now.into()];
         Ok((vec![write(sql::COURSE_TITLE, of_course), write(sql::VERSION_TITLE, of_version)], ()))
     });
@@ -140,8 +148,9 @@ pub(crate) async fn course_shown(
         "title": version.title,
         "xapiActivityId": format!("urn:homeroom:course:{}", percent(&course.id)),
         "created": moment(version.created),
-        "updated": moment(version.updated.max(course.updated)),
+        "updated": moment(updated(course, version)),
         "version": version.version,
+        "current": version.version == course.current,
         "activityId": version.tree.id,
         "courseLearningStandard": version.standard.shown(),
         "tags": course.tags,
@@ -159,6 +168,7 @@ pub(crate) async fn course_shown(
             "titleLanguage": language,
             "description": version.about.description.clone().unwrap_or_default(),
             "descriptionLanguage": language,
+            "duration": version.about.duration,
             "keywords": [],
         });
     }
@@ -166,6 +176,12 @@ pub(crate) async fn course_shown(
         shown["rootActivity"] = activity_shown(&version.tree);
     }
     Ok(shown)
+}
+
+/// Returns when a version was changed; the current one is changed with its course.
+fn updated(course: &Course, version: &Version) -> i64 {
+    let is_current = version.version == course.current;
+    if is_current { version.updated.max(course.updated) } else { version.updated }
 }
 
 fn percent(text: &str) -> String {
@@ -178,14 +194,13 @@ fn activity_shown(activity: &Activity) -> Value {
         ActivityType::Aggregation => "AGGREGATION",
         ActivityType::Asset | ActivityType::Media | ActivityType::Link => "ASSET",
     };
-    let passing = activity.mastery_score.as_deref().and_then(|score| score.parse::<f64>().ok());
     json!({
         "externalIdentifier": activity.id,
         "itemIdentifier": activity.id,
         "resourceIdentifier": activity.resource.clone().unwrap_or_default(),
         "activityType": kind,
         "href": activity.href.clone().unwrap_or_default(),
-        "scaledPassingScore": passing.map(|score| (score / 100.0).to_string()),
+        "scaledPassingScore": scaled_passing_score(activity).map(|score| score.to_string()),
         "title": activity.title,
         "children": activity.children.iter().map(activity_shown).collect::<Vec<_>>(),
     })

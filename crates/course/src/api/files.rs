@@ -11,24 +11,26 @@ use serde_json::json;
 
 use super::answer::{Api, as_file, done, json, number};
 use super::request::body;
+use crate::assets::Policy;
 use crate::course::{CourseFile, blob_id};
 use crate::error::Error;
 use crate::import::hex;
 use crate::multipart::Multipart;
 use crate::report::moment;
-use crate::row::write;
 use crate::settings::is_web;
 use crate::sql;
 
 /// The kind of owner of blobs of single files.
 const ASSET: &str = "course-asset";
+/// Most bytes of a file's path.
+const PATH_BYTES_MAX: usize = 1_024;
 
-async fn newest(api: &Api, call: &Call) -> Result<i64, Error> {
-    Ok(api.courses.course(call.params.get("course")).await?.newest)
+async fn current(api: &Api, call: &Call) -> Result<i64, Error> {
+    Ok(api.courses.course(call.params.get("course")).await?.current)
 }
 
 pub(crate) async fn zip(api: Api, call: Call) -> Result<Response, Problem> {
-    let version = newest(&api, &call).await?;
+    let version = current(&api, &call).await?;
     download(&api, &call, version).await
 }
 
@@ -56,7 +58,7 @@ async fn download(api: &Api, call: &Call, version: i64) -> Result<Response, Prob
 }
 
 pub(crate) async fn asset(api: Api, call: Call) -> Result<Response, Problem> {
-    let version = newest(&api, &call).await?;
+    let version = current(&api, &call).await?;
     one(&api, &call, version).await
 }
 
@@ -75,14 +77,17 @@ async fn one(api: &Api, call: &Call, version: i64) -> Result<Response, Problem> 
 }
 
 async fn wanted(api: &Api, call: &Call, version: i64) -> Result<CourseFile, Problem> {
-    let query = call.query()?;
-    let path = query.get("relativePath").unwrap_or_default().trim_matches('/');
-    let found = api.courses.file(call.params.get("course"), version, path).await?;
+    let path = relative_path(&call.query()?);
+    let found = api.courses.file(call.params.get("course"), version, &path).await?;
     Ok(found.ok_or_else(|| Error::Unknown("such file in the course".into()))?)
 }
 
+fn relative_path(query: &Query) -> String {
+    query.get("relativePath").unwrap_or_default().trim_matches('/').to_owned()
+}
+
 pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {
-    let version = newest(&api, &call).await?;
+    let version = current(&api, &call).await?;
     listed(&api, &call, version).await
 }
 
@@ -104,7 +109,7 @@ async fn listed(api: &Api, call: &Call, version: i64) -> Result<Response, Proble
 }
 
 pub(crate) async fn delete(api: Api, call: Call) -> Result<Response, Problem> {
-    let version = newest(&api, &call).await?;
+    let version = current(&api, &call).await?;
     removed(&api, &call, version).await
 }
 
@@ -114,14 +119,13 @@ pub(crate) async fn delete_of_version(api: Api, call: Call) -> Result<Response, 
 }
 
 async fn removed(api: &Api, call: &Call, version: i64) -> Result<Response, Problem> {
-    let file = wanted(api, call, version).await?;
-    let arguments = vec![call.params.get("course").into(), version.into(), file.path.into()];
-    api.courses.write(vec![write(sql::FILE_DELETE, arguments)]).await?;
+    let path = relative_path(&call.query()?);
+    api.courses.delete_file(call.params.get("course"), version, &path, call.now.0).await?;
     Ok(done())
 }
 
 pub(crate) async fn upload(api: Api, call: Call) -> Result<Response, Problem> {
-    let version = newest(&api, &call).await?;
+    let version = current(&api, &call).await?;
     put(&api, call, version).await
 }
 
@@ -130,9 +134,9 @@ pub(crate) async fn upload_of_version(api: Api, call: Call) -> Result<Response, 
     put(&api, call, version).await
 }
 
-/// Adds a file, or replaces it: the field `file` of a form, and `destination`, its folder.
+/// Adds a file, or replaces it: the field `file` of a form, and `destination`, its path.
 async fn put(api: &Api, mut call: Call, version: i64) -> Result<Response, Problem> {
-    let policy = Policy::of(&call.query()?)?;
+    let policy = policy_of(&call.query()?)?;
     let course = call.params.get("course").to_owned();
     api.courses.version(&course, version, call.now.0).await?;
     let now = ChangedAt(call.now.0);
@@ -140,10 +144,10 @@ async fn put(api: &Api, mut call: Call, version: i64) -> Result<Response, Proble
     let boundary = Multipart::boundary(&content_type)
         .ok_or_else(|| Error::Invalid("send a form with the fields file and destination".into()))?;
     let mut form = Multipart::new(&boundary, call.stream_body()?);
-    let (mut found, mut folder) = (None, String::new());
+    let (mut found, mut destination) = (None, String::new());
     while let Some(part) = form.next_part().await? {
         match part.name.as_str() {
-            "destination" => folder = form.text(1_024).await?,
+            "destination" => destination = form.text(PATH_BYTES_MAX).await?,
             "file" if found.is_none() => {
                 let mut writing = api.courses.blobs.begin(ASSET).await.map_err(Error::from)?;
                 while let Some(bytes) = form.chunk().await? {
@@ -157,8 +161,8 @@ async fn put(api: &Api, mut call: Call, version: i64) -> Result<Response, Proble
     }
     let (written, name) =
         found.ok_or_else(|| Error::Invalid("the form has no field file".into()))?;
-    let place = Place::of(&name, &folder)?;
-    keep(api, (&course, version), written, place, policy, now).await
+    let path = place(api, (&course, version), &name, &destination).await?;
+    keep(api, (&course, version), written, path, policy, ChangedAt(call.now.0)).await
 }
 
 #[derive(Debug, Deserialize)]
@@ -170,7 +174,7 @@ struct FetchAsset {
 }
 
 pub(crate) async fn fetch(api: Api, call: Call) -> Result<Response, Problem> {
-    let version = newest(&api, &call).await?;
+    let version = current(&api, &call).await?;
     fetched(&api, call, version).await
 }
 
@@ -179,9 +183,10 @@ pub(crate) async fn fetch_of_version(api: Api, call: Call) -> Result<Response, P
     fetched(&api, call, version).await
 }
 
-/// Adds a file from a URL, or replaces it. Its name is the last part of the URL's path.
+/// Adds a file from a URL, or replaces it. Where `destination` does not name it, its name is the last part
+/// of the URL's path.
 async fn fetched(api: &Api, mut call: Call, version: i64) -> Result<Response, Problem> {
-    let policy = Policy::of(&call.query()?)?;
+    let policy = policy_of(&call.query()?)?;
     let FetchAsset { fetch_url: url, destination } = body(&mut call).await?;
     let course = call.params.get("course").to_owned();
     api.courses.version(&course, version, call.now.0).await?;
@@ -192,57 +197,54 @@ async fn fetched(api: &Api, mut call: Call, version: i64) -> Result<Response, Pr
     let path = path.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
     let name = path.map(|(_, path)| path.rsplit('/').next().unwrap_or_default());
     let name = percent_decode_str(name.unwrap_or_default()).decode_utf8_lossy().into_owned();
-    let place = Place::of(&name, &destination)?;
+    let path = place(api, (&course, version), &name, &destination).await?;
     let written = api.courses.fetched(&url, ASSET, call.now.0).await?;
-    keep(api, (&course, version), written, place, policy, ChangedAt(call.now.0)).await
+    keep(api, (&course, version), written, path, policy, ChangedAt(call.now.0)).await
 }
 
-/// What becomes of a file that is there already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Policy {
-    /// It is replaced.
-    Lax,
-    /// It stays, and the new one is refused.
-    Reject,
-    /// Only a file that is there is replaced.
-    Strict,
-}
-
-impl Policy {
-    fn of(query: &Query) -> Result<Self, Error> {
-        let text = query.get("updateAssetPolicy").unwrap_or_default().to_ascii_lowercase();
-        match text.as_str() {
-            "" | "lax" => Ok(Self::Lax),
-            "reject" => Ok(Self::Reject),
-            "strict" => Ok(Self::Strict),
-            _ => Err(Error::Invalid("updateAssetPolicy is lax, reject or strict".into())),
-        }
+fn policy_of(query: &Query) -> Result<Policy, Error> {
+    let text = query.get("updateAssetPolicy").unwrap_or_default().to_ascii_lowercase();
+    match text.as_str() {
+        "" | "lax" => Ok(Policy::Lax),
+        "reject" => Ok(Policy::Reject),
+        "strict" => Ok(Policy::Strict),
+        _ => Err(Error::Invalid("updateAssetPolicy is lax, reject or strict".into())),
     }
 }
 
-/// Where a file stands in a course.
-struct Place {
-    name: String,
-    folder: String,
+/// Returns the path that a file gets in a version: that of `destination`, or its own name in the folder
+/// that this is.
+async fn place(
+    api: &Api,
+    (course, version): (&str, i64),
+    name: &str,
+    destination: &str,
+) -> Result<String, Error> {
+    let path = path_of(destination)?;
+    let is_folder = destination.ends_with(['/', '\\'])
+        || path.rsplit('/').next().is_some_and(|last| !last.contains('.'))
+        || api.courses.is_folder(course, version, &path).await?;
+    if !is_folder {
+        return Ok(path);
+    }
+    let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    if name.is_empty() || matches!(name, "." | "..") {
+        return Err(Error::Invalid("the file has no name, and destination is a folder".into()));
+    }
+    path_of(&format!("{path}/{name}"))
 }
 
-impl Place {
-    fn of(name: &str, folder: &str) -> Result<Self, Error> {
-        let name = name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-        let parts: Vec<&str> =
-            folder.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")).collect();
-        let is_bad = |part: &&str| *part == ".." || part.chars().any(char::is_control);
-        if name.is_empty() || parts.iter().chain([&name.as_str()]).any(is_bad) {
-            let message = "the file's name or destination leads out of the course, or is missing";
-            return Err(Error::Invalid(message.into()));
-        }
-        Ok(Self { name, folder: parts.join("/") })
+/// Returns a path without dots and slashes at its ends.
+fn path_of(text: &str) -> Result<String, Error> {
+    let parts: Vec<&str> =
+        text.split(['/', '\\']).filter(|part| !matches!(*part, "" | ".")).collect();
+    let is_bad = |part: &&str| *part == ".." || part.chars().any(char::is_control);
+    let path = parts.join("/");
+    if parts.iter().any(is_bad) || path.len() > PATH_BYTES_MAX {
+        let message = "destination leads out of the course, is too long, or cannot be shown";
+        return Err(Error::Invalid(message.into()));
     }
-
-    fn path(&self) -> String {
-        let Self { name, folder } = self;
-        if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") }
-    }
+    Ok(path)
 }
 
 /// Keeps a file as one of a version.
@@ -250,33 +252,31 @@ async fn keep(
     api: &Api,
     (course, version): (&str, i64),
     written: Written,
-    place: Place,
+    path: String,
     policy: Policy,
     now: ChangedAt,
 ) -> Result<Response, Problem> {
-    let path = place.path();
-    let is_there = api.courses.file(course, version, &path).await?.is_some();
-    match (policy, is_there) {
-        (Policy::Reject, true) => {
-            let message = "there is such a file already; send updateAssetPolicy=lax to replace it";
-            return Err(Error::Conflict(message.into()).into());
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let shown = json!({ "filename": name, "destination": folder });
+    api.courses.put_file((course, version), path, written, policy, now).await?;
+    Ok(json(&shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stays_in_the_course() {
+        for (text, path) in [
+            ("", Some("")),
+            ("/Etiquette/Course.html", Some("Etiquette/Course.html")),
+            ("a//./b/", Some("a/b")),
+            ("a\\b.html", Some("a/b.html")),
+            ("a/../b", None),
+            ("a/\u{7}", None),
+        ] {
+            assert_eq!(path_of(text).ok().as_deref(), path, "{text}");
         }
-        (Policy::Strict, false) => {
-            let message = "file of this name, and updateAssetPolicy=strict only replaces files";
-            return Err(Error::Unknown(message.into()).into());
-        }
-        _ => {}
     }
-    let row = written.row(now).map_err(Error::from)?;
-    let blob = written.into_blob();
-    let file = CourseFile {
-        path,
-        blob: blob.id.to_string(),
-        start: 0,
-        bytes: i64::try_from(blob.bytes).unwrap_or(i64::MAX),
-        tag: hex(&blob.sha256[..16]),
-        updated: now.0,
-    };
-    api.courses.write(vec![row, file.put(course, version)]).await?;
-    Ok(json(&json!({ "filename": place.name, "destination": place.folder })))
 }

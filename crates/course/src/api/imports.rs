@@ -1,7 +1,7 @@
 //! Import jobs over HTTP.
 
 use homeroom_access::Call;
-use homeroom_blobs::Blob;
+use homeroom_blobs::Written;
 use homeroom_http::{Problem, Query, Response};
 use homeroom_store::ChangedAt;
 use serde::Deserialize;
@@ -13,10 +13,22 @@ use super::request::{body, flag, id};
 use crate::error::Error;
 use crate::import::{Import, PACKAGE, made, status_of};
 use crate::multipart::Multipart;
+use crate::package::known_type;
 use crate::settings::is_web;
+use crate::version::About;
 
 /// Most tags that one request sets.
 const TAGS_MAX: usize = 100;
+/// Most bytes of what is said about a medium.
+const METADATA_BYTES_MAX: usize = 64 << 10;
+/// How the names of media end.
+const ENDINGS: [(&str, &str); 5] = [
+    ("application/pdf", "pdf"),
+    ("audio/mpeg", "mp3"),
+    ("audio/mp3", "mp3"),
+    ("video/mp4", "mp4"),
+    ("application/zip", "zip"),
+];
 
 fn import_of(query: &Query) -> Result<Import, Error> {
     let course = id(query.get("courseId").unwrap_or_default(), "courseId")?;
@@ -31,6 +43,7 @@ fn import_of(query: &Query) -> Result<Import, Error> {
         url: None,
         link: None,
         title: None,
+        about: About::default(),
         postback: postback_of(query)?,
     })
 }
@@ -62,18 +75,41 @@ async fn refuse_known(api: &Api, import: &Import) -> Result<(), Error> {
 pub(crate) async fn upload(api: Api, mut call: Call) -> Result<Response, Problem> {
     let mut import = import_of(&call.query()?)?;
     refuse_known(&api, &import).await?;
-    let (blob, name) = receive(&api, &mut call, PACKAGE).await?;
+    let media = call.header("uploadedContentType").unwrap_or_default().to_owned();
+    let now = ChangedAt(call.now.0);
+    let Received { file, name, metadata } = receive(&api, &mut call).await?;
+    if let Some(metadata) = metadata {
+        metadata.describe(&mut import)?;
+    }
+    import.name = named(name, &media);
+    let blob = api.courses.blobs.keep(file, now).await.map_err(Error::from)?;
     import.blob = Some(blob.id.to_string());
-    import.name = name;
-    queued(&api, &call, import).await
+    let answer = queued(&api, &call, &import).await;
+    if answer.is_err() {
+        api.courses.drop_package(&import, call.now.0).await;
+    }
+    answer
+}
+
+/// Returns the name of a file, which ends as its media type says where it ends in nothing.
+fn named(name: String, media: &str) -> String {
+    let media = media.split(';').next().unwrap_or_default().trim();
+    let ending = ENDINGS.iter().find(|(known, _)| known.eq_ignore_ascii_case(media));
+    match ending {
+        Some((_, ending)) if known_type(&name).is_none() => format!("{name}.{ending}"),
+        _ => name,
+    }
+}
+
+/// What a request hands in.
+struct Received {
+    file: Written,
+    name: String,
+    metadata: Option<MediaMetadata>,
 }
 
 /// Takes the file of a request: the field `file` of a form, or the body itself.
-pub(crate) async fn receive(
-    api: &Api,
-    call: &mut Call,
-    kind: &str,
-) -> Result<(Blob, String), Error> {
+async fn receive(api: &Api, call: &mut Call) -> Result<Received, Error> {
     let content_type = call.header("content-type").unwrap_or_default().to_owned();
     let now = ChangedAt(call.now.0);
     let mut stream = call.stream_body()?;
@@ -81,7 +117,7 @@ pub(crate) async fn receive(
         if content_type.starts_with("multipart/") {
             return Err(Error::Invalid("the form has no boundary".into()));
         }
-        let mut writing = api.courses.blobs.begin(kind).await?;
+        let mut writing = api.courses.blobs.begin(PACKAGE).await?;
         while let Some(bytes) = stream.next().await? {
             writing.write(&bytes).await?;
         }
@@ -90,30 +126,35 @@ pub(crate) async fn receive(
                 "there is no file: send it as the field file of a form".into(),
             ));
         }
-        let written = writing.finish(now).await?;
-        return Ok((api.courses.blobs.keep(written, now).await?, String::new()));
+        let file = writing.finish(now).await?;
+        return Ok(Received { file, name: String::new(), metadata: None });
     };
     let mut form = Multipart::new(&boundary, stream);
-    let mut found = None;
+    let (mut found, mut metadata) = (None, None);
     while let Some(part) = form.next_part().await? {
-        if part.name != "file" || found.is_some() {
-            continue;
+        match part.name.as_str() {
+            "contentMetadata" => {
+                let text = form.text(METADATA_BYTES_MAX).await?;
+                metadata = Some(MediaMetadata::read(&text)?);
+            }
+            "file" if found.is_none() => {
+                let mut writing = api.courses.blobs.begin(PACKAGE).await?;
+                while let Some(bytes) = form.chunk().await? {
+                    writing.write(&bytes).await?;
+                }
+                found = Some((writing.finish(now).await?, part.file_name.unwrap_or_default()));
+            }
+            _ => {}
         }
-        let mut writing = api.courses.blobs.begin(kind).await?;
-        while let Some(bytes) = form.chunk().await? {
-            writing.write(&bytes).await?;
-        }
-        found = Some((writing.finish(now).await?, part.file_name.unwrap_or_default()));
     }
-    let (written, name) =
-        found.ok_or_else(|| Error::Invalid("the form has no field file".into()))?;
-    let name: String = name.chars().filter(|c| !c.is_control()).take(255).collect();
-    Ok((api.courses.blobs.keep(written, now).await?, name))
+    let (file, name) = found.ok_or_else(|| Error::Invalid("the form has no field file".into()))?;
+    let name = name.chars().filter(|c| !c.is_control()).take(255).collect();
+    Ok(Received { file, name, metadata })
 }
 
-async fn queued(api: &Api, call: &Call, import: Import) -> Result<Response, Problem> {
+async fn queued(api: &Api, call: &Call, import: &Import) -> Result<Response, Problem> {
     let owner = call.client().key.clone();
-    let job = api.courses.enqueue_import(&import, &owner, call.now.0).await?;
+    let job = api.courses.enqueue_import(import, &owner, call.now.0).await?;
     Ok(json(&json!({ "result": job.to_string() })))
 }
 
@@ -127,18 +168,54 @@ struct Fetch {
     media_file_metadata: Option<MediaMetadata>,
 }
 
+/// What is said about a medium.
 #[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct MediaMetadata {
-    #[serde(default)]
     title: Option<String>,
+    description: Option<String>,
+    content_language: Option<String>,
+    estimated_duration: Option<String>,
+}
+
+impl MediaMetadata {
+    fn read(text: &str) -> Result<Self, Error> {
+        let is_empty = text.trim().is_empty();
+        let read = if is_empty { Ok(Self::default()) } else { serde_json::from_str(text) };
+        read.map_err(|_| {
+            Error::Invalid(
+                "contentMetadata is no JSON with the members of mediaFileMetadata".into(),
+            )
+        })
+    }
+
+    /// Says it of an import.
+    fn describe(self, import: &mut Import) -> Result<(), Error> {
+        let given = |text: Option<String>, chars_max: usize| {
+            let text = text.filter(|text| !text.trim().is_empty());
+            let is_long = text.as_ref().is_some_and(|text| text.chars().count() > chars_max);
+            let message = format!("a member of the metadata has more than {chars_max} characters");
+            if is_long { Err(Error::Invalid(message)) } else { Ok(text) }
+        };
+        import.title = given(self.title, 1_000)?;
+        import.about = About {
+            languages: given(self.content_language, 100)?.into_iter().collect(),
+            description: given(self.description, 10_000)?,
+            duration: given(self.estimated_duration, 100)?,
+        };
+        Ok(())
+    }
 }
 
 fn fetched(mut import: Import, fetch: Fetch) -> Result<Import, Error> {
     if !is_web(&fetch.url) {
         return Err(Error::Invalid("url is an http or https address".into()));
     }
-    import.title = fetch.media_file_metadata.and_then(|about| about.title);
-    fetch.url.split(['?', '#']).next().unwrap_or_default().clone_into(&mut import.name);
+    if let Some(metadata) = fetch.media_file_metadata {
+        metadata.describe(&mut import)?;
+    }
+    let path = fetch.url.split(['?', '#']).next().unwrap_or_default().to_owned();
+    import.name = named(path, fetch.content_type.as_deref().unwrap_or_default());
     // A web page is a course by its address; everything else is fetched.
     if fetch.content_type.as_deref().is_some_and(|media| media.starts_with("text/html")) {
         import.link = Some(fetch.url);
@@ -152,7 +229,7 @@ pub(crate) async fn fetch(api: Api, mut call: Call) -> Result<Response, Problem>
     let import = import_of(&call.query()?)?;
     refuse_known(&api, &import).await?;
     let import = fetched(import, body(&mut call).await?)?;
-    queued(&api, &call, import).await
+    queued(&api, &call, &import).await
 }
 
 #[derive(Debug, Deserialize)]
@@ -184,7 +261,7 @@ pub(crate) async fn no_upload(api: Api, mut call: Call) -> Result<Response, Prob
             return Err(Error::Invalid(message.into()).into());
         }
     };
-    queued(&api, &call, import).await
+    queued(&api, &call, &import).await
 }
 
 pub(crate) async fn status(api: Api, call: Call) -> Result<Response, Problem> {

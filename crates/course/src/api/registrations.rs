@@ -4,27 +4,27 @@ use std::collections::BTreeMap;
 
 use homeroom_access::Call;
 use homeroom_http::{Problem, Query, Response};
-use homeroom_store::Sql;
+use homeroom_store::{Sql, Uuid};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Api, counted, done, json, number};
+use super::listed::{After, Key, Kind, Listed, PAGE, limit};
 use super::post_back::PostBack;
-use super::request::{PAGE, body, flag, id, listed, more};
+use super::request::{body, flag, id};
 use super::settings::{PostedSettings, read_posted};
-use super::tags::clean;
 use crate::commit::Traced;
 use crate::error::Error;
 use crate::launch::{EXPIRY_SECONDS, EXPIRY_SECONDS_MAX};
-use crate::launch_record::LaunchOptions;
-use crate::learner::Learner;
+use crate::launch_record::{LaunchOptions, exit_of};
+use crate::learner::NamedLearner;
 use crate::options::micros;
 use crate::registration::{NewRegistration, Registration};
-use crate::removal::removal;
 use crate::report::{Attempts, Detail, moment, report};
 use crate::row::{Columns, write};
 use crate::run_time::{Outcome, Progress};
 use crate::sql;
+use crate::tags::{Change, Tagged, clean};
 
 /// Most characters of a learner's names and address.
 const NAME_CHARS_MAX: usize = 1_000;
@@ -42,17 +42,16 @@ pub(crate) struct LearnerBody {
 }
 
 impl LearnerBody {
-    pub(crate) fn read(self, tags: Vec<String>) -> Result<Learner, Error> {
+    pub(crate) fn read(self, tags: Vec<String>) -> Result<NamedLearner, Error> {
         let id = id(&self.id, "learner.id")?.to_owned();
         let short = |text: Option<String>, what: &str| {
-            let text = text.unwrap_or_default();
-            if text.chars().count() > NAME_CHARS_MAX {
+            if text.as_ref().is_some_and(|text| text.chars().count() > NAME_CHARS_MAX) {
                 let message = format!("learner.{what} has more than {NAME_CHARS_MAX} characters");
                 return Err(Error::Invalid(message));
             }
             Ok(text)
         };
-        Ok(Learner {
+        Ok(NamedLearner {
             id,
             first_name: short(self.first_name, "firstName")?,
             last_name: short(self.last_name, "lastName")?,
@@ -71,6 +70,8 @@ struct Create {
     #[serde(default)]
     learner_tags: Vec<String>,
     #[serde(default)]
+    course_tags: Vec<String>,
+    #[serde(default)]
     registration_tags: Vec<String>,
     #[serde(default)]
     post_back: Option<PostBack>,
@@ -78,6 +79,8 @@ struct Create {
     initial_settings: Option<PostedSettings>,
     #[serde(default)]
     initial_registration_state: Option<Value>,
+    #[serde(default)]
+    xapi_registration_id: Option<String>,
 }
 
 fn read_new(create: Create, version: Option<i64>) -> Result<NewRegistration, Error> {
@@ -96,7 +99,22 @@ fn read_new(create: Create, version: Option<i64>) -> Result<NewRegistration, Err
         learner: create.learner.read(clean(create.learner_tags)?)?,
         settings,
         tags: clean(create.registration_tags)?,
+        course_tags: clean(create.course_tags)?,
+        xapi: xapi_of(create.xapi_registration_id)?,
     })
+}
+
+/// Returns the id under which xAPI knows a registration: the one that is sent, or a new one.
+fn xapi_of(sent: Option<String>) -> Result<String, Error> {
+    let id = match sent.filter(|id| !id.is_empty()) {
+        None => Uuid::new(),
+        Some(text) => Uuid::read(&text)
+            .ok_or_else(|| Error::Invalid("xapiRegistrationId is no UUID".into()))?,
+    };
+    let hex = id.to_string();
+    let (parts, mut all) = ([0..8, 8..12, 12..16, 16..20, 20..32], vec![]);
+    all.extend(parts.into_iter().filter_map(|part| hex.get(part)));
+    Ok(all.join("-"))
 }
 
 pub(crate) async fn create(api: Api, mut call: Call) -> Result<Response, Problem> {
@@ -122,10 +140,37 @@ struct LinkBody {
     start_sco: Option<String>,
     culture: Option<String>,
     css_url: Option<String>,
+    learner_tags: Vec<String>,
+    course_tags: Vec<String>,
+    registration_tags: Vec<String>,
+    additionalvalues: Vec<Value>,
+    launch_auth: Option<Value>,
 }
 
 impl LinkBody {
+    /// Returns the tags that a launch adds to its registration, course and learner.
+    fn tags(&self, of: &Registration) -> BTreeMap<(Tagged, String), Vec<String>> {
+        [
+            (Tagged::Registration, &of.id, &self.registration_tags),
+            (Tagged::Course, &of.course, &self.course_tags),
+            (Tagged::Learner, &of.learner, &self.learner_tags),
+        ]
+        .into_iter()
+        .filter(|(_, _, tags)| !tags.is_empty())
+        .map(|(kind, id, tags)| ((kind, id.clone()), tags.clone()))
+        .collect()
+    }
+
     fn read(self) -> Result<(LaunchOptions, i64), Error> {
+        for (is_sent, name) in [
+            (!self.additionalvalues.is_empty(), "additionalvalues"),
+            (self.launch_auth.is_some_and(|auth| !auth.is_null()), "launchAuth"),
+        ] {
+            if is_sent {
+                let message = format!("{name} is not offered; ask for the link without it");
+                return Err(Error::NotOffered(message));
+            }
+        }
         let short = |text: Option<String>, what: &str| {
             let text = text.unwrap_or_default();
             if text.len() > 4_096 || text.chars().any(char::is_control) {
@@ -142,14 +187,7 @@ impl LinkBody {
                 return Err(Error::Invalid(message));
             }
         };
-        let exit_url = short(self.redirect_on_exit_url, "redirectOnExitUrl")?;
-        let scheme = exit_url.split_once(':').map(|(scheme, _)| scheme.to_lowercase());
-        if scheme.is_some_and(|scheme| {
-            matches!(scheme.as_str(), "javascript" | "data" | "vbscript" | "blob" | "file")
-        }) {
-            let message = "redirectOnExitUrl is an http or https address, or a path";
-            return Err(Error::Invalid(message.into()));
-        }
+        let exit_url = exit_of(&short(self.redirect_on_exit_url, "redirectOnExitUrl")?)?;
         let options = LaunchOptions {
             exit_url,
             is_untracked: self.tracking == Some(false),
@@ -168,13 +206,17 @@ async fn link(
     registration: &str,
     asked: LinkBody,
 ) -> Result<Response, Problem> {
-    let (options, expiry) = asked.read()?;
     let found = api.courses.registration(registration, None).await?;
+    let tags = asked.tags(&found);
+    let (options, expiry) = asked.read()?;
     let version = (found.course.as_str(), found.version);
     let known = api.courses.version(version.0, version.1, call.now.0).await?;
     if !options.start.is_empty() && known.tree.find(&options.start).is_none() {
         let message = "startSco is no activity of the course";
         return Err(Error::Invalid(message.into()).into());
+    }
+    if !tags.is_empty() {
+        api.courses.change_tags(Change::Add, tags, call.now.0).await?;
     }
     let secret =
         api.courses.add_launch(Some(&found), version, &options, expiry, call.now.0).await?;
@@ -208,7 +250,7 @@ pub(crate) async fn create_with_launch_link(api: Api, mut call: Call) -> Result<
 }
 
 pub(crate) async fn preview(api: Api, call: Call) -> Result<Response, Problem> {
-    let version = api.courses.course(call.params.get("course")).await?.newest;
+    let version = api.courses.course(call.params.get("course")).await?.current;
     previewed(&api, call, version).await
 }
 
@@ -268,61 +310,61 @@ pub(crate) async fn get_instance(api: Api, call: Call) -> Result<Response, Probl
     Ok(json(&reported(&api, &registration, detail, call.now.0).await?))
 }
 
+/// The list of registrations.
+static REGISTRATIONS: Kind = Kind {
+    name: "registrations",
+    moment: "created",
+    fields: &["registration_id", "course_title", "learner_first_name", "learner_last_name", "tags"],
+    others: &[
+        "courseId",
+        "learnerId",
+        "includeChildResults",
+        "includeInteractionsAndObjectives",
+        "includeRuntime",
+    ],
+};
+
+/// The list of a registration's instances.
+static INSTANCES: Kind =
+    Kind { name: "instances", moment: "updated", fields: &[], ..REGISTRATIONS };
+
 pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {
     let query = call.query()?;
-    let asked = listed(&query)?;
-    let text = |name: &str| query.get(name).unwrap_or_default().to_owned();
+    let secret = api.courses.page_secret(call.now.0).await?;
+    let asked = Listed::read(&REGISTRATIONS, &query, &secret)?;
+    let order = asked.order(&sql::lists::REGISTRATIONS, "created_desc")?;
+    let text = |name: &str| asked.query.get(name).unwrap_or_default().to_owned();
     let (course, learner) = (text("courseId"), text("learnerId"));
-    let (created, after, instance) = asked.after.clone();
-    let [tag, other_tags @ ..] = asked.tags;
-    let mut arguments = vec![
-        created.into(),
-        after.into(),
-        instance.into(),
-        asked.updated.0.into(),
-        asked.updated.1.into(),
-        asked.created.0.into(),
-        asked.created.1.into(),
-        asked.filter.as_str().into(),
-        tag.as_str().into(),
-        i64::try_from(PAGE + 1).unwrap_or(i64::MAX).into(),
-    ];
-    arguments.extend(other_tags.iter().map(|tag| tag.as_str().into()));
+    let (mut arguments, instance) = asked.page(order);
+    arguments.push(instance.into());
+    let [all, of_learner, of_course] = order.pages;
     let statement = match (course.as_str(), learner.as_str()) {
-        ("", "") => sql::REGISTRATIONS,
+        ("", "") => all,
         ("", learner) => {
             arguments.push(learner.into());
-            sql::REGISTRATIONS_LEARNER
+            of_learner
         }
         (course, learner) => {
             arguments.extend([course.into(), learner.into()]);
-            sql::REGISTRATIONS_COURSE
+            of_course
         }
     };
     let rows = api.courses.list(statement, arguments).await?;
-    let all = rows.iter().map(Registration::of).collect::<Result<Vec<_>, _>>()?;
-    let detail = detail_of(&query);
+    let detail = detail_of(&asked.query);
     let mut shown = vec![];
-    for registration in all.iter().take(PAGE) {
-        shown.push(reported(&api, registration, detail, call.now.0).await?);
+    for row in rows.iter().take(PAGE) {
+        shown.push(reported(&api, &Registration::of(row)?, detail, call.now.0).await?);
     }
     let mut answer = json!({ "registrations": shown });
-    if let Some(last) = all.get(PAGE - 1).filter(|_| all.len() > PAGE) {
-        answer["more"] = more(last.created, &last.id, last.instance).into();
+    if let Some(row) = rows.get(PAGE - 1).filter(|_| rows.len() > PAGE) {
+        let last = Registration::of(row)?;
+        let after = After(Key::of(row)?, last.id, last.instance);
+        answer["more"] = asked.more(after, &secret).into();
     }
-    let count = if asked.is_counted {
-        let mut arguments = vec![
-            asked.updated.0.into(),
-            asked.updated.1.into(),
-            asked.created.0.into(),
-            asked.created.1.into(),
-            course.into(),
-            learner.into(),
-            asked.filter.into(),
-            tag.into(),
-        ];
-        arguments.extend(other_tags.into_iter().map(Into::into));
-        let rows = api.courses.list(sql::REGISTRATIONS_COUNT, arguments).await?;
+    let count = if asked.is_counted(&query) {
+        let mut arguments = asked.filters();
+        arguments.extend([course.into(), learner.into()]);
+        let rows = api.courses.list(sql::lists::REGISTRATIONS_COUNT, arguments).await?;
         rows.first().and_then(|row| row.first()?.as_integer())
     } else {
         None
@@ -334,18 +376,23 @@ pub(crate) async fn instances(api: Api, call: Call) -> Result<Response, Problem>
     let query = call.query()?;
     let id = call.params.get("registration");
     api.courses.registration(id, None).await?;
-    let asked = listed(&query)?;
-    let limit = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
-    let arguments = vec![id.into(), asked.after.2.into(), limit.into()];
-    let rows = api.courses.list(sql::INSTANCES, arguments).await?;
-    let all = rows.iter().map(Registration::of).collect::<Result<Vec<_>, _>>()?;
+    let secret = api.courses.page_secret(call.now.0).await?;
+    let asked = Listed::read(&INSTANCES, &query, &secret)?;
+    let mut arguments = vec![id.into(), asked.instance().into()];
+    let moments = [asked.updated.0, asked.updated.1, asked.created.0, asked.created.1];
+    arguments.extend(moments.map(Into::into));
+    arguments.push(limit());
+    let rows = api.courses.list(sql::lists::INSTANCES, arguments).await?;
+    let detail = detail_of(&asked.query);
     let mut shown = vec![];
-    for registration in all.iter().take(PAGE) {
-        shown.push(reported(&api, registration, detail_of(&query), call.now.0).await?);
+    for row in rows.iter().take(PAGE) {
+        shown.push(reported(&api, &Registration::of(row)?, detail, call.now.0).await?);
     }
     let mut answer = json!({ "registrations": shown });
-    if let Some(last) = all.get(PAGE - 1).filter(|_| all.len() > PAGE) {
-        answer["more"] = more(last.created, &last.id, last.instance).into();
+    if let Some(row) = rows.get(PAGE - 1).filter(|_| rows.len() > PAGE) {
+        let last = Registration::of(row)?;
+        let after = After(Key::Moment(last.created), last.id, last.instance);
+        answer["more"] = asked.more(after, &secret).into();
     }
     Ok(json(&answer))
 }
@@ -358,23 +405,14 @@ pub(crate) async fn add_instance(api: Api, call: Call) -> Result<Response, Probl
 pub(crate) async fn delete(api: Api, call: Call) -> Result<Response, Problem> {
     let id = call.params.get("registration");
     api.courses.registration(id, None).await?;
-    api.courses.write(removal(id)).await?;
+    api.courses.delete_registration(id).await?;
     Ok(done())
 }
 
 pub(crate) async fn delete_instance(api: Api, call: Call) -> Result<Response, Problem> {
     let (id, instance) = (call.params.get("registration"), number(&call, "instance")?);
     api.courses.registration(id, Some(instance)).await?;
-    let key = || vec![id.into(), instance.into()];
-    let all = [
-        sql::ACTIVITIES_OF_INSTANCE_DELETE,
-        sql::ATTEMPTS_OF_INSTANCE_DELETE,
-        sql::TRACES_OF_INSTANCE_DELETE,
-        sql::LAUNCHES_OF_INSTANCE_DELETE,
-        sql::SESSIONS_OF_INSTANCE_DELETE,
-        sql::INSTANCE_DELETE,
-    ];
-    api.courses.write(all.into_iter().map(|text| write(text, key())).collect()).await?;
+    api.courses.delete_instance(id, instance).await?;
     Ok(done())
 }
 
@@ -413,6 +451,11 @@ pub(crate) async fn history_of_instance(api: Api, call: Call) -> Result<Response
 }
 
 async fn launched(api: &Api, call: &Call, instance: Option<i64>) -> Result<Response, Problem> {
+    if flag(&call.query()?, "includeHistoryLog") {
+        let message = "historyLog is not offered; read the calls of a launch at \
+                       /registrations/{registrationId}/launches/{launchId}/trace";
+        return Err(Error::NotOffered(message.into()).into());
+    }
     let id = call.params.get("registration");
     let found = api.courses.registration(id, instance).await?;
     let states = api.courses.states(id, found.instance).await?;

@@ -1,20 +1,10 @@
-//! What requests say: bodies, lists, moments, tokens of pages.
+//! What requests say: bodies, moments, ids.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use homeroom_access::Call;
 use homeroom_http::Query;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
-
-/// Items of a page.
-pub(crate) const PAGE: usize = 100;
-/// Most tags that a list is filtered by.
-const TAGS_MAX: usize = 8;
-/// The first and the last moment.
-const FIRST: i64 = i64::MIN;
-const LAST: i64 = i64::MAX;
 
 /// Reads the body as JSON.
 ///
@@ -43,87 +33,23 @@ fn data_fault(message: &str) -> String {
     }
 }
 
-/// What a list asks for.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Listed {
-    /// Least and greatest moments of change.
-    pub(crate) updated: (i64, i64),
-    /// Least and greatest moments of creation.
-    pub(crate) created: (i64, i64),
-    /// A pattern of names; empty for all.
-    pub(crate) filter: String,
-    /// Tags of which an item has one, as JSON; empty texts for none.
-    pub(crate) tags: [String; TAGS_MAX],
-    /// After what the page begins: moment of creation, id, instance.
-    pub(crate) after: (i64, String, i64),
-    /// Whether all items are counted.
-    pub(crate) is_counted: bool,
-}
-
-/// Reads what a list asks for.
-pub(crate) fn listed(query: &Query) -> Result<Listed, Error> {
-    let moment = |name: &str, default: i64| match query.get(name).filter(|text| !text.is_empty()) {
-        None => Ok(default),
-        Some(text) => read_moment(text).ok_or_else(|| {
-            Error::Invalid(format!("{name} is no date and time, such as 2026-11-25T08:00:00Z"))
-        }),
-    };
-    let range = (moment("since", FIRST)?, moment("until", LAST)?);
-    let is_created =
-        query.get("datetimeFilter").is_some_and(|by| by.eq_ignore_ascii_case("created"));
-    let all = (FIRST, LAST);
-    let (updated, created) = if is_created { (all, range) } else { (range, all) };
-    let filter =
-        query.get("filter").filter(|text| !text.is_empty()).map(pattern).unwrap_or_default();
-    let tags = tags_of(query.get("tags").unwrap_or_default())?;
-    let after = match query.get("more").filter(|text| !text.is_empty()) {
-        None => (FIRST, String::new(), -1),
-        Some(more) => read_more(more).ok_or_else(|| {
-            Error::Invalid("more is not one that this server has given out".into())
-        })?,
-    };
-    let is_counted = flag(query, "includeTotalCount");
-    Ok(Listed { updated, created, filter, tags, after, is_counted })
-}
-
-/// Returns the pattern of names that contain a text, whatever its case.
-fn pattern(text: &str) -> String {
-    let mut pattern = String::from("%");
-    for letter in text.to_lowercase().chars() {
-        if matches!(letter, '%' | '_' | '!') {
-            pattern.push('!');
-        }
-        pattern.push(letter);
-    }
-    pattern.push('%');
-    pattern
-}
-
-/// Reads tags, any of which is wanted, as they stand in a row.
-fn tags_of(text: &str) -> Result<[String; TAGS_MAX], Error> {
-    let mut all: [String; TAGS_MAX] = Default::default();
-    let wanted = text.split(',').map(str::trim).filter(|tag| !tag.is_empty());
-    for (at, tag) in wanted.enumerate() {
-        let place = all.get_mut(at).ok_or_else(|| {
-            Error::Invalid(format!("a list is filtered by at most {TAGS_MAX} tags"))
-        })?;
-        *place = serde_json::Value::from(tag).to_string();
-    }
-    Ok(all)
-}
-
 /// Returns whether a parameter is set.
 pub(crate) fn flag(query: &Query, name: &str) -> bool {
     query.get(name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
 }
 
-/// Returns the token of the page after an item.
-pub(crate) fn more(created: i64, id: &str, instance: i64) -> String {
-    URL_SAFE_NO_PAD.encode(serde_json::json!([created, id, instance]).to_string())
-}
-
-fn read_more(text: &str) -> Option<(i64, String, i64)> {
-    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).ok()?).ok()
+/// Reads a parameter that is a moment.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] names it.
+pub(crate) fn moment_of(query: &Query, name: &str, default: i64) -> Result<i64, Error> {
+    match query.get(name).filter(|text| !text.is_empty()) {
+        None => Ok(default),
+        Some(text) => read_moment(text).ok_or_else(|| {
+            Error::Invalid(format!("{name} is no date and time, such as 2026-11-25T08:00:00Z"))
+        }),
+    }
 }
 
 /// Reads a moment as microseconds: ISO 8601 with or without an offset, or a date.
@@ -169,23 +95,5 @@ mod tests {
         }
         assert_eq!(read_moment("1970-01-02"), Some(86_400_000_000));
         assert_eq!(read_moment("yesterday"), None);
-    }
-
-    #[test]
-    fn filters_are_texts_and_no_patterns() {
-        assert_eq!(pattern("A_b%!"), "%a!_b!%!!%");
-        let tags = tags_of(" one ,,two").unwrap();
-        assert_eq!(
-            (tags[0].as_str(), tags[1].as_str(), tags[2].as_str()),
-            ("\"one\"", "\"two\"", "")
-        );
-        assert!(tags_of("1,2,3,4,5,6,7,8,9").is_err());
-    }
-
-    #[test]
-    fn a_page_token_survives_a_round_trip() {
-        let token = more(7, "a\"/é", 2);
-        assert_eq!(read_more(&token), Some((7, "a\"/é".into(), 2)));
-        assert_eq!(read_more("x"), None);
     }
 }

@@ -3,6 +3,7 @@
 //! The value in force is the registration's, else the version's, else the course's, else the standard's,
 //! else that of all courses, else the default.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use homeroom_access::Call;
@@ -16,12 +17,28 @@ use super::request::body;
 use crate::course::Course;
 use crate::error::Error;
 use crate::level::Level;
-use crate::package::Standard;
 use crate::registration::Registration;
 use crate::row::write;
-use crate::settings::{KNOWN, Known, Levels, MASK, Settings, Type, found, read_settings};
+use crate::settings::{
+    KNOWN, Levels, MASK, NO_EFFECT, Settings, Type, add, found, known_setting, read_settings, take,
+};
 use crate::sql;
 use crate::version::Version;
+
+/// The standards that have settings of their own: those of the API, of which some have no courses here.
+const STANDARDS: [&str; 11] = [
+    "SCORM11",
+    "SCORM12",
+    "SCORM20042NDEDITION",
+    "SCORM20043RDEDITION",
+    "SCORM20044THEDITION",
+    "AICC",
+    "XAPI",
+    "CMI5",
+    "LTI13",
+    "MEDIA",
+    "WEBLINK",
+];
 
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct PostedSettings {
@@ -41,37 +58,43 @@ struct Posted {
 ///
 /// # Errors
 ///
-/// Names the first that is not known, or whose value is of another type.
+/// Names the first that cannot be one, or whose value is of another type.
 pub(crate) fn read_posted(posted: PostedSettings) -> Result<Settings, Error> {
     let pairs = posted.settings.into_iter();
     read_settings(pairs.map(|one| (one.setting_id, one.value.unwrap_or_default())))
 }
 
 /// Returns a value as it may be shown.
-fn masked(known: &Known, value: &str) -> String {
-    let is_hidden = known.kind == Type::Secret && !value.is_empty();
+fn masked(kind: Type, value: &str) -> String {
+    let is_hidden = kind == Type::Secret && !value.is_empty();
     if is_hidden { MASK.into() } else { value.to_owned() }
 }
 
+/// Returns the settings that are known, and those that some level has besides.
 fn shown(levels: &Levels, with_metadata: bool) -> Value {
-    let items = KNOWN.iter().map(|known| {
-        let (source, value) = found(levels, known.name).unwrap_or(("default", known.default));
-        let own = levels.first().and_then(|(_, settings)| settings.get(known.name));
+    let others = levels.iter().flat_map(|(_, settings)| settings.keys());
+    let others: BTreeSet<&str> =
+        others.map(String::as_str).filter(|name| known_setting(name).is_none()).collect();
+    let known = KNOWN.iter().map(|one| (one.name, one.kind, one.default, one.about));
+    let others = others.into_iter().map(|name| (name, Type::Text, "", NO_EFFECT));
+    let items = known.chain(others).map(|(name, kind, default, about)| {
+        let (source, value) = found(levels, name).unwrap_or(("default", default));
+        let own = levels.first().and_then(|(_, settings)| settings.get(name));
         let mut item = json!({
-            "id": known.name,
-            "effectiveValue": masked(known, value),
+            "id": name,
+            "effectiveValue": masked(kind, value),
             "effectiveValueSource": source,
-            "explicitValue": own.map(|own| masked(known, own)),
+            "explicitValue": own.map(|own| masked(kind, own)),
         });
         if with_metadata {
-            let words: &[&str] = if let Type::Word(words) = known.kind { words } else { &[] };
+            let words: &[&str] = if let Type::Word(words) = kind { words } else { &[] };
             let words = words.iter().map(|word| json!({ "value": word }));
             item["metadata"] = json!({
-                "default": known.default,
-                "dataType": known.kind.name(),
-                "settingDescription": known.about,
+                "default": default,
+                "dataType": kind.name(),
+                "settingDescription": about,
                 "level": "registration",
-                "learningStandards": Standard::ALL.map(Standard::name),
+                "learningStandards": STANDARDS,
                 "learningStandardVariant": "either",
                 "validValues": words.collect::<Vec<_>>(),
             });
@@ -91,10 +114,9 @@ fn level_of(query: &Query) -> Result<Level, Error> {
     let Some(name) = query.get("learningStandard").filter(|name| !name.is_empty()) else {
         return Ok(Level::Application);
     };
-    let standard = Standard::ALL.into_iter().find(|one| one.name().eq_ignore_ascii_case(name));
+    let standard = STANDARDS.into_iter().find(|one| one.eq_ignore_ascii_case(name));
     let standard = standard.ok_or_else(|| {
-        let names = Standard::ALL.map(Standard::name).join(", ");
-        Error::Invalid(format!("learningStandard is one of {names}"))
+        Error::Invalid(format!("learningStandard is one of {}", STANDARDS.join(", ")))
     })?;
     let is_single = match query.get("singleSco").map(str::to_ascii_lowercase).as_deref() {
         None | Some("") => None,
@@ -119,13 +141,13 @@ pub(crate) async fn post_of_application(api: Api, mut call: Call) -> Result<Resp
 
 pub(crate) async fn delete_of_application(api: Api, call: Call) -> Result<Response, Problem> {
     let level = level_of(&call.query()?)?;
-    api.courses.change_level(level, without(&call)?, call.now.0).await?;
+    api.courses.change_level(level, without(&call), call.now.0).await?;
     Ok(done())
 }
 
 pub(crate) async fn get_of_course(api: Api, call: Call) -> Result<Response, Problem> {
     let course = api.courses.course(call.params.get("course")).await?;
-    let version = api.courses.version(&course.id, course.newest, call.now.0).await?;
+    let version = api.courses.version(&course.id, course.current, call.now.0).await?;
     let mut levels = vec![("course", course.settings)];
     levels.extend(api.courses.levels_above(&version, call.now.0).await?);
     answer(&call, &levels)
@@ -158,7 +180,7 @@ fn text_of(settings: &Settings) -> Result<String, Error> {
     serde_json::to_string(settings).map_err(|_| Error::damaged("settings"))
 }
 
-type Changing = dyn Fn(&mut Settings) + Send + Sync;
+type Changing = dyn Fn(&mut Settings) -> Result<(), Error> + Send + Sync;
 
 async fn change_course(api: &Api, call: &Call, change: Arc<Changing>) -> Result<(), Error> {
     let (id, now) = (call.params.get("course").to_owned(), call.now.0);
@@ -166,7 +188,7 @@ async fn change_course(api: &Api, call: &Call, change: Arc<Changing>) -> Result<
     let course = id.clone();
     let changed = api.courses.change(ask, move |row| {
         let mut course = Course::of(row.ok_or_else(|| Error::no_course(&id))?)?;
-        change(&mut course.settings);
+        change(&mut course.settings)?;
         let text = text_of(&course.settings)?;
         let arguments = vec![id.as_str().into(), text.into(), now.into()];
         Ok((vec![write(sql::COURSE_SETTINGS, arguments)], ()))
@@ -183,7 +205,7 @@ async fn change_version(api: &Api, call: &Call, change: Arc<Changing>) -> Result
     let course = id.clone();
     let changed = api.courses.change(ask, move |row| {
         let mut version = Version::of(row.ok_or_else(|| Error::no_course(&id))?)?;
-        change(&mut version.settings);
+        change(&mut version.settings)?;
         let text = text_of(&version.settings)?;
         let arguments = vec![id.as_str().into(), number.into(), text.into(), now.into()];
         Ok((vec![write(sql::VERSION_SETTINGS, arguments)], ()))
@@ -207,7 +229,7 @@ async fn change_registration(
     api.courses
         .change(ask, move |row| {
             let mut found = Registration::of(row.ok_or_else(|| Error::no_registration(&id))?)?;
-            change(&mut found.settings);
+            change(&mut found.settings)?;
             let text = text_of(&found.settings)?;
             let arguments =
                 vec![id.as_str().into(), found.instance.into(), text.into(), now.into()];
@@ -219,18 +241,13 @@ async fn change_registration(
 async fn posted(call: &mut Call) -> Result<Arc<Changing>, Error> {
     let sent: PostedSettings = body(call).await?;
     let new = read_posted(sent)?;
-    Ok(Arc::new(move |known: &mut Settings| known.extend(new.clone())))
+    Ok(Arc::new(move |known: &mut Settings| add(known, new.clone())))
 }
 
 /// Returns the change that takes a setting away.
-fn without(call: &Call) -> Result<Arc<Changing>, Error> {
+fn without(call: &Call) -> Arc<Changing> {
     let name = call.params.get("setting").to_owned();
-    if !KNOWN.iter().any(|known| known.name == name) {
-        return Err(Error::Unknown(format!("setting {}", crate::error::shown(&name))));
-    }
-    Ok(Arc::new(move |known: &mut Settings| {
-        known.remove(&name);
-    }))
+    Arc::new(move |known: &mut Settings| take(known, &name))
 }
 
 pub(crate) async fn post_of_course(api: Api, mut call: Call) -> Result<Response, Problem> {
@@ -240,7 +257,7 @@ pub(crate) async fn post_of_course(api: Api, mut call: Call) -> Result<Response,
 }
 
 pub(crate) async fn delete_of_course(api: Api, call: Call) -> Result<Response, Problem> {
-    change_course(&api, &call, without(&call)?).await?;
+    change_course(&api, &call, without(&call)).await?;
     Ok(done())
 }
 
@@ -251,7 +268,7 @@ pub(crate) async fn post_of_version(api: Api, mut call: Call) -> Result<Response
 }
 
 pub(crate) async fn delete_of_version(api: Api, call: Call) -> Result<Response, Problem> {
-    change_version(&api, &call, without(&call)?).await?;
+    change_version(&api, &call, without(&call)).await?;
     Ok(done())
 }
 
@@ -262,7 +279,7 @@ pub(crate) async fn post_of_registration(api: Api, mut call: Call) -> Result<Res
 }
 
 pub(crate) async fn delete_of_registration(api: Api, call: Call) -> Result<Response, Problem> {
-    change_registration(&api, &call, None, without(&call)?).await?;
+    change_registration(&api, &call, None, without(&call)).await?;
     Ok(done())
 }
 
@@ -275,6 +292,6 @@ pub(crate) async fn post_of_instance(api: Api, mut call: Call) -> Result<Respons
 
 pub(crate) async fn delete_of_instance(api: Api, call: Call) -> Result<Response, Problem> {
     let instance = Some(number(&call, "instance")?);
-    change_registration(&api, &call, instance, without(&call)?).await?;
+    change_registration(&api, &call, instance, without(&call)).await?;
     Ok(done())
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{Database, Learning, PATIENCE, Place, Receiver, Server};
 
 /// What must be gone: id, names, address, registration, values, calls, and what the receiver's address has.
-const GONE: [&str; 9] = [
+const GONE: [&str; 18] = [
     "erased-id-7731",
     "Firstname7731",
     "Lastname7731",
@@ -18,6 +18,15 @@ const GONE: [&str; 9] = [
     "called-7731",
     "tag-7731",
     "exit-7731",
+    "erased-id-7730",
+    "Firstname7730",
+    "Lastname7730",
+    "mail7730@example.org",
+    "registration-7730",
+    "suspended-7730",
+    "called-7730",
+    "tag-7730",
+    "exit-7730",
 ];
 
 fn register(lms: &mut Learning, number: usize, post_back: &str) {
@@ -91,9 +100,24 @@ fn erase(place: &Place, server: &Server) {
     }
     receiver.nth(1);
 
-    let erased = lms.send("POST", "/learner/erased-id-7731/delete-information", None);
+    // Another instance of it goes first, and the last one of another registration with all of that.
+    let instance = "/registrations/registration-7731/instances";
+    assert_eq!(lms.send("POST", instance, None).status, 204);
+    learn(&mut lms, 7_731, 3);
+    assert_eq!(lms.send("DELETE", &format!("{instance}/1"), None).status, 204);
+    let last = "/registrations/registration-7730/instances/0";
+    assert_eq!(lms.send("DELETE", last, None).status, 204);
+    assert_eq!(lms.send("GET", "/registrations/registration-7730", None).status, 404);
+    assert_eq!(lms.send("DELETE", last, None).status, 404);
 
-    assert_eq!(erased.status, 204, "{erased:?}");
+    // The address is that of the person who asks, and selects nobody.
+    for number in [7_731, 7_730] {
+        let path = format!(
+            "/learner/erased-id-{number}/delete-information?userEmail=mail7732@example.org"
+        );
+        let erased = lms.send("POST", &path, None);
+        assert_eq!(erased.status, 204, "{erased:?}");
+    }
     assert_eq!(lms.send("GET", "/registrations/registration-7731", None).status, 404);
     assert_eq!(lms.send("GET", "/learner/erased-id-7731/tags", None).status, 404);
     assert_eq!(lms.get("/registrations/registration-7732")["id"], "registration-7732");

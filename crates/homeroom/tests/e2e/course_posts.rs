@@ -110,7 +110,7 @@ fn a_result_is_posted_as_the_registration_asks_until_it_is_taken() {
         let media = "application/x-www-form-urlencoded; charset=UTF-8";
         assert_eq!(taken.header("content-type"), media);
         assert_eq!(taken.header("authorization"), "");
-        assert_eq!(field(&taken.body, "userName"), "a b");
+        assert_eq!(field(&taken.body, "username"), "a b");
         assert_eq!(field(&taken.body, "password"), "p&q");
         let body: Value = serde_json::from_str(&field(&taken.body, "data")).unwrap();
         assert_eq!(body["registrationCompletion"], "COMPLETED", "{body}");

@@ -3,7 +3,7 @@
 use homeroom_course::sample_package;
 use serde_json::{Value, json};
 
-use crate::support::{API, Database, Learning, Place, Server};
+use crate::support::{API, Database, Learning, Place, Server, registered};
 
 fn setting(name: &str, value: &str) -> Value {
     json!({ "settings": [{ "settingId": name, "value": value }] })
@@ -69,7 +69,8 @@ fn levels(place: &Place, server: &Server) {
         assert_eq!(in_force(&mut lms, registration).0, left, "{path}");
     }
     for (path, body) in [
-        ("/appManagement/configuration", setting("Weather", "fine")),
+        ("/appManagement/configuration", setting("What weather?", "fine")),
+        ("/appManagement/configuration", setting("PlayerCommCommitFrequency", "0")),
         ("/appManagement/configuration", setting("PlayerCommCommitFrequency", "often")),
         ("/appManagement/configuration?learningStandard=X", setting("PlayerLaunchType", "x")),
     ] {
@@ -77,8 +78,170 @@ fn levels(place: &Place, server: &Server) {
     }
     let unknown = lms.send("GET", "/registrations/r-1/instances/7/configuration", None);
     assert_eq!(unknown.status, 404, "{unknown:?}");
-    let unknown = lms.send("DELETE", "/appManagement/configuration/Weather", None);
+    let unknown = lms.send("DELETE", "/appManagement/configuration/PlayerShowNavBar", None);
     assert_eq!(unknown.status, 404, "{unknown:?}");
+
+    // What other servers know is kept and shown, for every standard of the API.
+    for query in ["", "?learningStandard=AICC&singleSco=true", "?learningStandard=cmi5"] {
+        let path = format!("/appManagement/configuration{query}");
+        let set = lms.post(&path, &setting("PlayerShowNavBar", "true"));
+        assert_eq!(set.status, 204, "{query}: {set:?}");
+        let also = if query.is_empty() { "?includeMetadata=true" } else { "&includeMetadata=true" };
+        let all = lms.get(&format!("{path}{also}"));
+        let items = all["settingItems"].as_array().unwrap();
+        let found = items.iter().find(|item| item["id"] == "PlayerShowNavBar").unwrap();
+        assert_eq!(found["explicitValue"], "true");
+        let about = found["metadata"]["settingDescription"].as_str().unwrap();
+        assert!(about.contains("no effect"), "{about}");
+    }
+    for standard in ["SCORM11", "XAPI", "LTI13"] {
+        let path = format!("/appManagement/configuration?learningStandard={standard}");
+        assert_eq!(lms.send("GET", &path, None).status, 200, "{standard}");
+    }
+    let path = "/appManagement/configuration/PlayerShowNavBar";
+    assert_eq!(lms.send("DELETE", path, None).status, 204);
+    assert_eq!(lms.send("DELETE", path, None).status, 404);
+}
+
+/// Tags are added and taken away; a batch does all or nothing.
+fn added_tags(place: &Place, server: &Server) {
+    let mut lms = Learning::of(place, server);
+    lms.import("library", &sample_package());
+    lms.register("r-1", "library");
+    lms.register("r-2", "library");
+    for (path, batch, id) in [
+        ("/courses/library/tags", "/courses/tags", "library"),
+        ("/registrations/r-1/tags", "/registrations/tags", "r-1"),
+        ("/learner/l-1/tags", "/learner/tags", "l-1"),
+    ] {
+        let mut put = |path: &str, body: Value| lms.send("PUT", path, Some(&body)).status;
+        assert_eq!(put(path, json!({ "tags": ["b"] })), 204);
+        assert_eq!(put(path, json!({ "tags": ["a", " b "] })), 204);
+        assert_eq!(put(batch, json!({ "ids": [id, id], "tags": ["c"] })), 204);
+        let half = json!({ "ids": ["a-nobody", id, "nobody"], "tags": ["d"] });
+        let refused = lms.send("PUT", batch, Some(&half));
+        assert_eq!(refused.status, 404, "{refused:?}");
+        let message = refused.json()["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("a-nobody") && message.contains(" nobody"), "{message}");
+        assert_eq!(lms.get(path)["tags"], json!(["a", "b", "c"]), "{path}");
+        let gone = json!({ "tags": ["b", "unknown"] });
+        assert_eq!(lms.send("DELETE", path, Some(&gone)).status, 204);
+        assert_eq!(lms.get(path)["tags"], json!(["a", "c"]), "{path}");
+    }
+    let many: Vec<String> = (0..999).map(|number| format!("r-{number}")).collect();
+    let refused =
+        lms.send("PUT", "/registrations/tags", Some(&json!({ "ids": many, "tags": ["x"] })));
+    assert_eq!(refused.status, 404, "{refused:?}");
+
+    // A registration and a launch add theirs.
+    let mut body = registered("r-3", "library");
+    body["learnerTags"] = json!(["learns"]);
+    body["courseTags"] = json!(["taught"]);
+    assert_eq!(lms.post("/registrations", &body).status, 204);
+    let asked = json!({
+        "redirectOnExitUrl": "message", "learnerTags": ["l"], "courseTags": ["c2"],
+        "registrationTags": ["r"],
+    });
+    assert_eq!(lms.post("/registrations/r-3/launchLink", &asked).status, 200);
+    assert_eq!(lms.get("/learner/l-1/tags")["tags"], json!(["a", "c", "l", "learns"]));
+    assert_eq!(lms.get("/courses/library/tags")["tags"], json!(["a", "c", "c2", "taught"]));
+    assert_eq!(lms.get("/registrations/r-3/tags")["tags"], json!(["r"]));
+}
+
+#[test]
+fn tags_are_added_to_all_or_to_none() {
+    let place = Place::new();
+    added_tags(&place, &Server::start(&place));
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+        added_tags(&place, &Server::start(&place));
+    }
+}
+
+/// What is said of a learner and of a registration when it is made.
+fn said(place: &Place, server: &Server) {
+    let mut lms = Learning::of(place, server);
+    lms.import("library", &sample_package());
+    lms.register("r-1", "library");
+    let learner = |lms: &mut Learning| lms.get("/registrations/r-1")["learner"].clone();
+    let known = json!({ "id": "l-1", "firstName": "Ann", "lastName": "Lee", "email": "" });
+    for (number, body, changed) in [
+        (2, json!({ "id": "l-1" }), ("firstName", "Ann")),
+        (3, json!({ "id": "l-1", "email": "ann@example.org" }), ("email", "ann@example.org")),
+        (4, json!({ "id": "l-1", "lastName": "Low" }), ("lastName", "Low")),
+        (5, json!({ "id": "l-1", "email": "" }), ("email", "")),
+    ] {
+        let before = learner(&mut lms);
+        let mut new = registered(&format!("r-{number}"), "library");
+        new["learner"] = body;
+        assert_eq!(lms.post("/registrations", &new).status, 204);
+        let after = learner(&mut lms);
+        for name in ["firstName", "lastName", "email"] {
+            let wanted = if name == changed.0 { &json!(changed.1) } else { &before[name] };
+            assert_eq!(after[name], *wanted, "{name} after r-{number}");
+        }
+        assert_eq!(after["id"], known["id"]);
+    }
+
+    let xapi = "0b8a6d4e-5f3c-4b1a-9c2d-7e6f5a4b3c2d";
+    let mut body = registered("r-9", "library");
+    body["xapiRegistrationId"] = json!(xapi.to_uppercase());
+    assert_eq!(lms.post("/registrations", &body).status, 204);
+    assert_eq!(lms.get("/registrations/r-9")["xapiRegistrationId"], xapi);
+    let own = lms.get("/registrations/r-1")["xapiRegistrationId"].as_str().unwrap().to_owned();
+    assert_eq!(own.len(), 36, "{own}");
+    body["registrationId"] = json!("r-10");
+    body["xapiRegistrationId"] = json!("no uuid");
+    assert_eq!(lms.post("/registrations", &body).status, 400);
+
+    for (exit, status, url, word) in [
+        ("closer", 200, Value::Null, json!("closer")),
+        ("Blank", 200, Value::Null, json!("blank")),
+        ("message", 200, Value::Null, json!("message")),
+        ("", 200, Value::Null, Value::Null),
+        ("https://lms.example.org/a", 200, json!("https://lms.example.org/a"), Value::Null),
+        (" javascript:alert(1)", 400, Value::Null, Value::Null),
+        ("data:text/html,x", 400, Value::Null, Value::Null),
+    ] {
+        let asked = json!({ "redirectOnExitUrl": exit, "expiry": 600 });
+        let answer = lms.post("/registrations/r-1/launchLink", &asked);
+        assert_eq!(answer.status, status, "{exit}: {answer:?}");
+        if status == 200 {
+            let link = answer.json()["launchLink"].as_str().unwrap().to_owned();
+            let boot = lms.boot(&link[link.find("/play/").unwrap()..]);
+            assert_eq!((&boot["exitUrl"], &boot["exit"]), (&url, &word), "{exit}");
+        }
+    }
+    for (name, value) in [
+        ("additionalvalues", json!([{ "item": "a", "value": "b" }])),
+        ("launchAuth", json!({ "type": "cookies" })),
+    ] {
+        let mut asked = json!({ "redirectOnExitUrl": "message" });
+        asked[name] = value;
+        let refused = lms.post("/registrations/r-1/launchLink", &asked);
+        assert_eq!(refused.status, 501, "{refused:?}");
+        assert!(
+            refused.json()["message"]
+                .as_str()
+                .unwrap()
+                .to_lowercase()
+                .contains(&name.to_lowercase()),
+            "{refused:?}"
+        );
+    }
+    let stranger = lms.client.get("/play/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA/boot");
+    assert_eq!(stranger.status, 404, "{stranger:?}");
+    assert!(stranger.json()["message"].as_str().unwrap().contains("launch"), "{stranger:?}");
+}
+
+#[test]
+fn what_a_registration_and_a_launch_say_is_kept_or_refused() {
+    let place = Place::new();
+    said(&place, &Server::start(&place));
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+        said(&place, &Server::start(&place));
+    }
 }
 
 fn tags(place: &Place, server: &Server) {
@@ -102,7 +265,8 @@ fn tags(place: &Place, server: &Server) {
         ("filter=%25", ""),
     ] {
         for (list, begin) in [("courses", ""), ("registrations", "r-")] {
-            let found = lms.get(&format!("/{list}?{query}&includeTotalCount=true"));
+            let order = "includeTotalCount=true&orderBy=created_asc";
+            let found = lms.get(&format!("/{list}?{query}&{order}"));
             let ids = found[list].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap());
             let ids: Vec<_> = ids.map(|id| id.strip_prefix(begin).unwrap()).collect();
             assert_eq!(ids.join(" "), wanted, "{list}?{query}");

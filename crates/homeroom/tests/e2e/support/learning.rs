@@ -31,6 +31,12 @@ impl Learning {
         self.client.send(method, &format!("{API}{path}"), &headers, body.as_deref()).unwrap()
     }
 
+    /// Sends a request with a body of another type than JSON.
+    pub fn send_as(&mut self, method: &str, path: &str, media: &str, body: &[u8]) -> Answer {
+        let headers = [("authorization", self.basic.as_str()), ("content-type", media)];
+        self.client.send(method, &format!("{API}{path}"), &headers, Some(body)).unwrap()
+    }
+
     /// Reads something that is there.
     pub fn get(&mut self, path: &str) -> Value {
         let answer = self.send("GET", path, None);
