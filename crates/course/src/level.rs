@@ -10,7 +10,7 @@ use homeroom_store::Sql;
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::row::{Columns, write};
-use crate::settings::{Levels, POST_BACK_SECRET, Settings};
+use crate::settings::{Changing, Levels, POST_BACK_SECRET, Settings};
 use crate::signature::SECRET_PREFIX;
 use crate::sql;
 use crate::subscription::{SUBSCRIPTIONS_MAX, Subscription};
@@ -184,7 +184,7 @@ impl Courses {
     pub(crate) async fn change_level(
         &self,
         level: Level,
-        change: Arc<dyn Fn(&mut Settings) -> Result<(), Error> + Send + Sync>,
+        change: Arc<Changing>,
         now: i64,
     ) -> Result<(), Error> {
         let name = level.name();

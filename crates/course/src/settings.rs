@@ -12,6 +12,9 @@ pub(crate) type Settings = BTreeMap<String, String>;
 /// The settings of each level, the nearest first, with the name of its source in the API.
 pub(crate) type Levels = Vec<(&'static str, Settings)>;
 
+/// A change of the settings of a level.
+pub(crate) type Changing = dyn Fn(&mut Settings) -> Result<(), Error> + Send + Sync;
+
 /// Where results of a registration are posted; nowhere if it is empty.
 pub(crate) const POST_BACK_URL: &str = "ApiRollupRegistrationPostBackUrl";
 /// How such a request says who sends it: `form` or `httpbasic`.

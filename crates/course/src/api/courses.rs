@@ -76,7 +76,8 @@ pub(crate) async fn get_version(api: Api, call: Call) -> Result<Response, Proble
 pub(crate) async fn versions(api: Api, call: Call) -> Result<Response, Problem> {
     let course = api.courses.course(call.params.get("course")).await?;
     let query = call.query()?;
-    let asked = Listed::read(&VERSIONS, &query, "")?;
+    let secret = api.courses.page_secret(call.now.0).await?;
+    let asked = Listed::read(&VERSIONS, &query, &secret)?;
     let mut shown = vec![];
     for version in api.courses.versions(&course.id).await? {
         if asked.has(version.created, updated(&course, &version)) {

@@ -20,7 +20,8 @@ use crate::level::Level;
 use crate::registration::Registration;
 use crate::row::write;
 use crate::settings::{
-    KNOWN, Levels, MASK, NO_EFFECT, Settings, Type, add, found, known_setting, read_settings, take,
+    Changing, KNOWN, Levels, MASK, NO_EFFECT, Settings, Type, add, found, known_setting,
+    read_settings, take,
 };
 use crate::sql;
 use crate::version::Version;
@@ -179,8 +180,6 @@ async fn of_instance(api: &Api, call: &Call, instance: Option<i64>) -> Result<Re
 fn text_of(settings: &Settings) -> Result<String, Error> {
     serde_json::to_string(settings).map_err(|_| Error::damaged("settings"))
 }
-
-type Changing = dyn Fn(&mut Settings) -> Result<(), Error> + Send + Sync;
 
 async fn change_course(api: &Api, call: &Call, change: Arc<Changing>) -> Result<(), Error> {
     let (id, now) = (call.params.get("course").to_owned(), call.now.0);
