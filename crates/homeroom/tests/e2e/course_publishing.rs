@@ -86,14 +86,13 @@ fn an_earlier_version_becomes_the_current_one_and_no_number_is_given_twice() {
 }
 
 fn upload(lms: &mut Learning, query: &str, parts: &[(&str, &str, &str)]) -> crate::support::Answer {
-    let mut body = String::new();
-    for (name, file, content) in parts {
+    let part = |(name, file, content): &(&str, &str, &str)| {
         let file = if file.is_empty() { String::new() } else { format!("; filename=\"{file}\"") };
-        body.push_str(&format!(
+        format!(
             "--b0\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{content}\r\n"
-        ));
-    }
-    body.push_str("--b0--\r\n");
+        )
+    };
+    let body = parts.iter().map(part).collect::<String>() + "--b0--\r\n";
     lms.send_as("POST", query, "multipart/form-data; boundary=b0", body.as_bytes())
 }
 
@@ -210,12 +209,12 @@ fn a_medium_has_the_metadata_that_is_sent_with_it() {
         "title": "My PDF", "description": "About it", "contentLanguage": "es",
         "estimatedDuration": "PT10M",
     });
-    let path = format!("/courses/importJobs/upload?courseId=m");
+    let path = "/courses/importJobs/upload?courseId=m";
     let parts =
         [("contentMetadata", "", metadata.to_string()), ("file", "m.pdf", "%PDF-1.7 x".into())];
     let parts = parts.each_ref().map(|(name, file, text)| (*name, *file, text.as_str()));
 
-    let answer = upload(&mut lms, &path, &parts);
+    let answer = upload(&mut lms, path, &parts);
 
     assert_eq!(answer.status, 200, "{answer:?}");
     let ended = lms.ended(answer.json()["result"].as_str().unwrap());

@@ -122,7 +122,8 @@ mod tests {
                 File::options().create(true).truncate(false).read(true).write(true).open(&path);
             let file = file.unwrap();
             let connection = Connection::open(&path).unwrap();
-            connection.pragma_update(None, "page_size", page_bytes).unwrap();
+            let bytes = i64::try_from(page_bytes).unwrap();
+            connection.pragma_update(None, "page_size", bytes).unwrap();
             connection.pragma_update(None, "secure_delete", "fast").unwrap();
             fill(&connection);
             let rows = |connection: &Connection| -> Vec<String> {
