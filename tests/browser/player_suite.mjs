@@ -159,6 +159,46 @@ for (const course of ["old", "new"]) {
     same(await other.sco.get(name.place), "in the journal", "the place in another browser");
   });
 
+  await check(`${title}: an earlier window undoes nothing of a later one, and its learner is told`, async (fresh, registration) => {
+    const name = names[course];
+    const earlier = await launch(await fresh(), course, registration);
+    await setAll(earlier.sco, [...name.begun, [name.place, "earlier"]]);
+    await saved(earlier.page);
+    const later = await launch(await fresh(), course, registration);
+    await setAll(later.sco, [...name.score, ...name.done, [name.place, "later"]]);
+    same(await later.sco.commit(), "true", "Commit");
+    await saved(later.page);
+
+    await setAll(earlier.sco, [...name.begun, [name.place, "too late"]]);
+    await earlier.page.getByText(/^This course was opened again later/).waitFor({ timeout: 15_000 });
+
+    const report = await server.report(registration);
+    same(report.registrationSuccess, "PASSED", "success");
+    const again = await launch(await fresh(), course, registration);
+    same(await again.sco.get(name.place), "later", "the place");
+  });
+
+  await check(`${title}: what a browser had kept undoes nothing that was done elsewhere since`, async (fresh, registration) => {
+    const name = names[course];
+    const context = await fresh();
+    const { page, sco } = await launch(context, course, registration);
+    await sco.set(name.place, "before");
+    await saved(page);
+    await server.without(async () => {
+      await setAll(sco, [[name.place, "in the journal"], ["cmi.suspend_data", "in the journal"]]);
+      await page.getByText(/^Not saved yet/).waitFor({ timeout: 15_000 });
+      await page.close();
+    });
+    const other = await launch(await fresh(), course, registration);
+    await other.sco.set(name.place, "elsewhere");
+    await saved(other.page);
+    await other.page.close();
+
+    const again = await launch(context, course, registration);
+    same(await again.sco.get(name.place), "elsewhere", "the place");
+    same(await again.sco.get("cmi.suspend_data"), "in the journal", "what nobody has set since");
+  });
+
   await check(`${title}: content that is closed suspends in its own way`, async (fresh, registration) => {
     const name = names[course];
     const context = await fresh();

@@ -25,7 +25,7 @@ const VERSION_TIME: i64 = 2_000_000;
 /// Most versions that are kept in memory.
 const VERSIONS_MAX: usize = 256;
 /// How long a launch is kept in memory without being read again, in microseconds.
-const LAUNCH_TIME: i64 = 60_000_000;
+const LAUNCH_TIME: i64 = 600_000_000;
 /// Most launches that are kept in memory.
 const LAUNCHES_MAX: usize = 100_000;
 
