@@ -63,7 +63,7 @@ impl Access {
             )
             .into());
         };
-        self.recognize_key(key, secret, scope, now)
+        self.recognize_key((key, secret), scope, now, unrecognized)
     }
 
     /// Recognizes the caller by the value of an `X-API-Key` header, `KEY.SECRET`, and lets it into
@@ -79,20 +79,21 @@ impl Access {
         now: Timestamp,
     ) -> Result<Recognized, Unrecognized> {
         if value.len() > CREDENTIALS_BYTES_MAX {
-            return Err(unrecognized("The X-API-Key header is longer than any API key.").into());
+            return Err(no_api_key("The X-API-Key header is longer than any API key.").into());
         }
         let Some((key, secret)) = value.trim().split_once('.') else {
-            return Err(unrecognized("The X-API-Key header must be KEY.SECRET.").into());
+            return Err(no_api_key("The X-API-Key header is missing or is not KEY.SECRET.").into());
         };
-        self.recognize_key(key, secret, scope, now)
+        self.recognize_key((key, secret), scope, now, no_api_key)
     }
 
+    /// Recognizes the caller by key and secret; `refusal` says in which form they are shown.
     fn recognize_key(
         &self,
-        key: &str,
-        secret: &str,
+        (key, secret): (&str, &str),
         scope: &str,
         now: Timestamp,
+        refusal: fn(&str) -> Problem,
     ) -> Result<Recognized, Unrecognized> {
         if self.is_in_doubt() {
             return Err(changing().into());
@@ -102,32 +103,36 @@ impl Access {
         hasher.update(&(key.len() as u64).to_le_bytes());
         hasher.update(key.as_bytes());
         hasher.update(secret.as_bytes());
-        let verify = || self.verified_key(key, &Secret::new(secret), now);
+        let wrong = || Unrecognized::Unknown(refusal("The key or the secret is wrong."));
+        let verify = || self.verified_key(key, &Secret::new(secret), now).ok_or_else(wrong);
         let recognized = self.recognize_shown(&hasher.finalize(), now, verify, |_| wrong())?;
         admitted(&recognized.client, scope)?;
         Ok(recognized)
     }
 
     /// Compares a secret with those of its key.
-    fn verified_key(
-        &self,
-        key: &str,
-        secret: &Secret,
-        now: Timestamp,
-    ) -> Result<Proven, Unrecognized> {
+    fn verified_key(&self, key: &str, secret: &Secret, now: Timestamp) -> Option<Proven> {
         let hash = self.hasher.hash(key, secret);
         let matching = self.look_up(|registry| {
             let registered = registry.clients.get(key);
             matching_secret(registered, now, |kept| *kept == hash).map(|kept| kept.id.clone())
         });
-        let secret = matching.ok_or_else(wrong)?.into();
+        let secret = matching?.into();
         let ends = now.plus_seconds(TOKEN_SECONDS);
-        Ok(Proven { key: key.into(), secret, organization: None, ends })
+        Some(Proven { key: key.into(), secret, organization: None, ends })
     }
 }
 
-fn wrong() -> Unrecognized {
-    Unrecognized::Unknown(unrecognized("The key or the secret is wrong."))
+/// Returns 401 for an API key. Its scheme is none that is registered; browsers ask nobody for it.
+fn no_api_key(what: &str) -> Problem {
+    Problem::of(Kind::AuthenticationFailed)
+        .error(what)
+        .hint("Send `X-API-Key: KEY.SECRET`.")
+        .header(
+            WWW_AUTHENTICATE,
+            HeaderValue::from_static(r#"ApiKey realm="homeroom", header="X-API-Key""#),
+        )
+        .header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
 }
 
 /// Returns 401 for key and secret (RFC 7617 §2).

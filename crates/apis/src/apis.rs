@@ -12,6 +12,7 @@ use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, Store, StoreErro
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::changing::Changing;
 use crate::check::{Finding, check};
 use crate::definition::{self, Api, Published};
 use crate::diff::{Difference, differences};
@@ -154,15 +155,18 @@ impl Apis {
             plans: ArcSwap::default(),
             clients: Clients::default(),
             gates,
+            changing: Changing::default(),
             key_sets: KeySets::default(),
         });
         let (served, changing) = (RwLock::default(), tokio::sync::Mutex::default());
         Self { store, shared, door: OnceLock::new(), served, changing }
     }
 
-    /// Returns the figures of the calls to upstreams, and of those that wait.
+    /// Returns the figures of the calls to upstreams, of those that wait, and of long bodies that are
+    /// changed.
     pub fn queues(&self) -> Vec<BudgetFigures> {
-        self.shared.gates.figures().to_vec()
+        let Shared { gates, changing, .. } = &*self.shared;
+        gates.figures().into_iter().chain(changing.figures()).collect()
     }
 
     /// Serves the published APIs at a front door, from now on.

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use http::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, EXPECT, FORWARDED, HOST, HeaderName,
-    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, ETAG, EXPECT, FORWARDED, HOST,
+    HeaderName, IF_MATCH, IF_RANGE, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, RANGE, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE, VIA,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 
@@ -32,13 +33,41 @@ const OF_ONE_CONNECTION: [HeaderName; 13] = [
     EXPECT,
 ];
 
-const X_FORWARDED: [HeaderName; 5] = [
+/// Headers that this server writes itself.
+static X_FORWARDED: [HeaderName; 6] = [
     HeaderName::from_static("x-forwarded-for"),
     HeaderName::from_static("x-forwarded-proto"),
     HeaderName::from_static("x-forwarded-host"),
     HeaderName::from_static("x-forwarded-port"),
     HeaderName::from_static("x-forwarded-prefix"),
+    FORWARDED,
 ];
+/// Headers by which other proxies name the caller, and headers that replace the path: upstreams believe them
+/// of whoever stands before them, which is this server.
+static OF_OTHER_PROXIES: [HeaderName; 14] = [
+    HeaderName::from_static("cf-connecting-ip"),
+    HeaderName::from_static("cf-connecting-ipv6"),
+    HeaderName::from_static("fastly-client-ip"),
+    HeaderName::from_static("true-client-ip"),
+    HeaderName::from_static("x-azure-clientip"),
+    HeaderName::from_static("x-azure-socketip"),
+    HeaderName::from_static("x-client-ip"),
+    HeaderName::from_static("x-cluster-client-ip"),
+    HeaderName::from_static("x-envoy-external-address"),
+    HeaderName::from_static("x-forwarded"),
+    HeaderName::from_static("x-original-forwarded-for"),
+    HeaderName::from_static("x-original-url"),
+    HeaderName::from_static("x-real-ip"),
+    HeaderName::from_static("x-rewrite-url"),
+];
+/// Headers that replace the method, which decides on the operation.
+static OF_METHOD: [HeaderName; 3] = [
+    HeaderName::from_static("x-http-method"),
+    HeaderName::from_static("x-http-method-override"),
+    HeaderName::from_static("x-method-override"),
+];
+/// The name by which this server appends itself to `Via`.
+const VIA_NAME: &str = "homeroom";
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// Changes of headers, with the values that a definition names by place.
@@ -120,6 +149,8 @@ pub(crate) struct Asker<'a> {
     /// Scheme, host and port as the caller sees them, and the path that a proxy puts in front.
     pub(crate) base_url: &'a str,
     pub(crate) request_id: &'a str,
+    /// Whether the API says which operations it has, for which a method counts.
+    pub(crate) has_operations: bool,
 }
 
 /// Makes the headers of a request to an upstream. Credentials that this server has checked stay here.
@@ -132,17 +163,19 @@ pub(crate) fn to_upstream(headers: &mut HeaderMap, security: Security, asker: &A
         Security::ApiKey => _ = headers.remove("x-api-key"),
         Security::Mtls | Security::None => {}
     }
-    for name in X_FORWARDED.iter().chain([&FORWARDED]) {
+    let of_method = if asker.has_operations { &OF_METHOD[..] } else { &[] };
+    let own = || X_FORWARDED.iter().chain(&OF_OTHER_PROXIES).chain(of_method);
+    for name in own() {
         headers.remove(name);
     }
     // Some servers take an underscore for a hyphen, and would believe these instead.
     let is_imitation = |name: &&HeaderName| {
         let plain = name.as_str().replace('_', "-");
         plain != name.as_str()
-            && [CONTENT_LENGTH, FORWARDED, HOST, AUTHORIZATION]
+            && [CONTENT_LENGTH, HOST, AUTHORIZATION]
                 .iter()
                 .chain(&OF_ONE_CONNECTION)
-                .chain(&X_FORWARDED)
+                .chain(own())
                 .any(|own| own.as_str() == plain)
     };
     let imitations: Vec<HeaderName> = headers.keys().filter(is_imitation).cloned().collect();
@@ -163,9 +196,61 @@ pub(crate) fn to_upstream(headers: &mut HeaderMap, security: Security, asker: &A
     insert(headers, X_FORWARDED[2].clone(), host);
     _ = write!(forwarded, "host=\"{host}\";proto={scheme}");
     insert(headers, FORWARDED, &forwarded);
+    // In which version it came is not known here; it is the same message in each.
+    if let Ok(via) = HeaderValue::from_str(&format!("1.1 {VIA_NAME}")) {
+        headers.append(VIA, via);
+    }
     if !headers.contains_key(TRACEPARENT) && asker.request_id.len() == 32 {
         let id = asker.request_id;
         insert(headers, TRACEPARENT, &format!("00-{id}-{}-00", &id[16..]));
+    }
+}
+
+/// Asks for a whole answer that is not compressed: one that is to be changed. A version of the answer that
+/// [`no_longer_vouch`] has weakened is named as its upstream knows it.
+pub(crate) fn ask_for_whole(headers: &mut HeaderMap) {
+    for name in [ACCEPT_ENCODING, RANGE, IF_RANGE] {
+        headers.remove(name);
+    }
+    let strong = |value: &HeaderValue| -> Option<HeaderValue> {
+        let tags = value.to_str().ok()?.split(',').map(str::trim);
+        let tags: Vec<&str> = tags.map(|tag| tag.strip_prefix("W/").unwrap_or(tag)).collect();
+        HeaderValue::try_from(tags.join(", ")).ok()
+    };
+    let tags: Vec<HeaderValue> = headers.get_all(IF_MATCH).iter().filter_map(strong).collect();
+    if headers.remove(IF_MATCH).is_some() {
+        for tag in tags {
+            headers.append(IF_MATCH, tag);
+        }
+    }
+}
+
+/// Removes from the headers of an answer that is changed what they say of its bytes; its version becomes a
+/// weak one.
+///
+/// Source: RFC 9110 §7.7 (transformations) and §8.8.1 (weak validators), RFC 9530.
+pub(crate) fn no_longer_vouch(headers: &mut HeaderMap) {
+    const OF_BYTES: [&str; 6] = [
+        "content-md5",
+        "digest",
+        "content-digest",
+        "repr-digest",
+        "accept-ranges",
+        "content-range",
+    ];
+    for name in OF_BYTES {
+        headers.remove(name);
+    }
+    weaken(headers);
+}
+
+/// Makes the version of an answer a weak one.
+pub(crate) fn weaken(headers: &mut HeaderMap) {
+    let Some(tag) = headers.get(ETAG).filter(|tag| !tag.as_bytes().starts_with(b"W/")) else {
+        return;
+    };
+    if let Ok(weak) = HeaderValue::from_bytes(&[b"W/", tag.as_bytes()].concat()) {
+        headers.insert(ETAG, weak);
     }
 }
 
@@ -217,17 +302,29 @@ mod tests {
             ("host", "api.example.org"),
             ("accept", "a"),
             ("accept", "b"),
+            ("x-real-ip", "1.2.3.4"),
+            ("true-client-ip", "1.2.3.4"),
+            ("cf_connecting_ip", "1.2.3.4"),
+            ("x-original-url", "/admin"),
+            ("x-http-method-override", "DELETE"),
+            ("via", "1.0 other"),
         ]);
         let asker = Asker {
             from: Some("2001:db8::1".parse().unwrap()),
             base_url: "https://api.example.org",
             request_id: "0123456789abcdef0123456789abcdef",
+            has_operations: true,
         };
 
         to_upstream(&mut sent, Security::Oauth2, &asker);
 
         assert!(sent.keys().all(|name| !name.as_str().contains('_')), "{sent:?}");
         assert!(!sent.contains_key("authorization") && !sent.contains_key("host"));
+        for gone in ["x-real-ip", "true-client-ip", "x-original-url", "x-http-method-override"] {
+            assert!(!sent.contains_key(gone), "{gone}");
+        }
+        let via: Vec<_> = sent.get_all("via").iter().collect();
+        assert_eq!(via, ["1.0 other", "1.1 homeroom"]);
         assert_eq!(sent["x-forwarded-for"], "2001:db8::1");
         assert_eq!(sent["forwarded"], "for=\"[2001:db8::1]\";host=\"api.example.org\";proto=https");
         assert_eq!(sent.get_all("accept").iter().count(), 2);
@@ -247,6 +344,29 @@ mod tests {
             assert_eq!(is_doubtful(StatusCode::OK, &headers(pairs)), expected, "{pairs:?}");
         }
         assert!(is_doubtful(StatusCode::SWITCHING_PROTOCOLS, &HeaderMap::new()));
+    }
+
+    #[test]
+    fn what_is_changed_has_a_weak_version_that_its_upstream_still_knows() {
+        let mut answer = headers(&[
+            ("etag", "\"7\""),
+            ("repr-digest", "sha-256=:x:"),
+            ("accept-ranges", "bytes"),
+            ("x-kept", "1"),
+        ]);
+        no_longer_vouch(&mut answer);
+        let mut asked = headers(&[
+            ("if-match", "W/\"7\", \"8\""),
+            ("if-none-match", "W/\"7\""),
+            ("range", "bytes=0-1"),
+            ("accept-encoding", "gzip"),
+        ]);
+        ask_for_whole(&mut asked);
+
+        assert_eq!(answer, headers(&[("etag", "W/\"7\""), ("x-kept", "1")]));
+        assert_eq!(asked, headers(&[("if-match", "\"7\", \"8\""), ("if-none-match", "W/\"7\"")]));
+        no_longer_vouch(&mut answer);
+        assert_eq!(answer["etag"], "W/\"7\"");
     }
 
     #[test]

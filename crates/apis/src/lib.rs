@@ -21,6 +21,7 @@ mod apis;
 mod balance;
 mod bodies;
 mod breaker;
+mod changing;
 mod check;
 mod definition;
 mod diff;

@@ -89,7 +89,31 @@ pub(crate) struct Asked<'a> {
     pub(crate) now: Timestamp,
 }
 
-/// Counts a call; one that any limit refuses counts with none. Returns what is left.
+/// A call that was admitted: what is left of the limit that leaves the fewest, and what it counts with.
+#[derive(Debug)]
+pub(crate) struct Admitted<'a> {
+    left: Option<Left<'a>>,
+    counted: Vec<(&'a Meter, String)>,
+}
+
+impl Admitted<'_> {
+    /// Tells the caller what is left.
+    pub(crate) fn tell(&self, headers: &mut HeaderMap) {
+        if let Some(left) = &self.left {
+            left.tell(headers);
+        }
+    }
+
+    /// Takes the call back: it was refused otherwise.
+    pub(crate) fn give_back(&mut self) {
+        for (meter, key) in self.counted.drain(..) {
+            meter.give_back(&key);
+        }
+        self.left.iter_mut().for_each(Left::add_one);
+    }
+}
+
+/// Counts a call; one that any limit refuses counts with none.
 ///
 /// # Errors
 ///
@@ -98,32 +122,27 @@ pub(crate) fn admit<'a>(
     plan: Option<&'a PlanLimit>,
     limits: &'a [ApiLimit],
     asked: &Asked<'_>,
-) -> Result<Option<Left<'a>>, Problem> {
-    let mut left = None;
+) -> Result<Admitted<'a>, Problem> {
+    let mut admitted = Admitted { left: None, counted: vec![] };
     if let Some(plan) = plan {
-        left = plan.meter.admit(asked.key, asked.now).map_err(|refused| {
+        admitted.left = plan.meter.admit(asked.key, asked.now).map_err(|refused| {
             refused
                 .detail(format!("The plan {} allows this key no more calls now.", plan.plan.name))
         })?;
+        admitted.counted.push((&plan.meter, asked.key.to_owned()));
     }
-    for (number, limit) in limits.iter().enumerate() {
-        if !limit.counts(asked) {
-            continue;
-        }
-        match limit.meter.admit(&limit.key(asked), asked.now) {
-            Ok(own) => left = Left::fewer(left, own),
+    for limit in limits.iter().filter(|limit| limit.counts(asked)) {
+        let key = limit.key(asked);
+        match limit.meter.admit(&key, asked.now) {
+            Ok(own) => admitted.left = Left::fewer(admitted.left.take(), own),
             Err(refused) => {
-                for before in limits[..number].iter().filter(|before| before.counts(asked)) {
-                    before.meter.give_back(&before.key(asked));
-                }
-                if let Some(plan) = plan {
-                    plan.meter.give_back(asked.key);
-                }
+                admitted.give_back();
                 return Err(refused.detail("This API allows no more such calls now."));
             }
         }
+        admitted.counted.push((&limit.meter, key.into_owned()));
     }
-    Ok(left)
+    Ok(admitted)
 }
 
 /// Returns the address that is counted: a household of version 6 has a network of 64 bits.
@@ -204,7 +223,7 @@ mod tests {
         let none = HeaderMap::new();
         let daily = plan(None, None, Some("1/day"));
 
-        let first = admit(Some(&daily), &[], &asked(&none)).unwrap().unwrap();
+        let first = admit(Some(&daily), &[], &asked(&none)).unwrap();
         let mut told = HeaderMap::new();
         first.tell(&mut told);
         let refused = admit(Some(&daily), &[], &asked(&none)).unwrap_err();
@@ -216,6 +235,23 @@ mod tests {
         assert_eq!(refused.headers[1].1, "\"plan-quota\";r=0;t=43200");
         let other = Asked { key: "other", ..asked(&none) };
         assert!(admit(Some(&daily), &[], &other).is_ok());
+    }
+
+    #[test]
+    fn a_call_that_is_taken_back_counts_with_nothing() {
+        let none = HeaderMap::new();
+        let gold = plan(Some(0.001), Some(2), Some("2/day"));
+        let own = limits(r#"{"by": "key", "quota": "2/hour"}"#);
+
+        for _ in 0..5 {
+            let mut admitted = admit(Some(&gold), &own, &asked(&none)).unwrap();
+            admitted.give_back();
+            let mut told = HeaderMap::new();
+            admitted.tell(&mut told);
+            assert!(told["ratelimit"].to_str().unwrap().contains(";r=2;"), "{told:?}");
+        }
+        let left = (0..5).filter(|_| admit(Some(&gold), &own, &asked(&none)).is_ok()).count();
+        assert_eq!(left, 2);
     }
 
     #[test]
@@ -258,7 +294,7 @@ mod tests {
         let gold = plan(Some(10.0), Some(50), None);
         let own = limits(r#"{"requests_per_second": 2, "burst": 4}"#);
 
-        let left = admit(Some(&gold), &own, &asked(&none)).unwrap().unwrap();
+        let left = admit(Some(&gold), &own, &asked(&none)).unwrap();
         let mut told = HeaderMap::new();
         left.tell(&mut told);
 

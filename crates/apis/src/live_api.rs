@@ -13,18 +13,24 @@ use homeroom_access::{ApiClient, Call, Scope};
 use homeroom_client::{Answer, Error, Network, Phase};
 use homeroom_gateway::{Gate, Gates};
 use homeroom_http::{
-    Body, BodyLimits, Cors, Credential, Guard, Kind, Known, MethodsAt, Problem, RequestBody,
-    Response, Route, handler, other_methods,
+    Body, BodyError, BodyLimits, Cors, Credential, Guard, Kind, Known, MethodsAt, Problem,
+    RequestBody, Response, Route, handler, other_methods,
 };
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, request};
+use http::header::{
+    ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, request, response};
 use http_body_util::BodyExt as _;
+use hyper::body::Body as HttpBody;
 
 use crate::bodies::{Answering, Noted, Sent};
+use crate::changing::{Changing, Unread};
 use crate::check::{PARTS, network};
 use crate::definition::{Api, Security};
 use crate::groups::Groups;
-use crate::headers::{Asker, Changes, is_doubtful, strip, to_upstream};
+use crate::headers::{
+    Asker, Changes, ask_for_whole, is_doubtful, no_longer_vouch, strip, to_upstream, weaken,
+};
 use crate::issuer::{Issuers, KeySets};
 use crate::limit::{self, ApiLimit, PlanLimit};
 use crate::operations::{Found, Operations, Scopes, are_granted};
@@ -37,8 +43,6 @@ use crate::upstream::{Clients, Upstream, Upstreams, is_unreachable};
 
 /// Bodies of at most this many bytes are read before they are sent, so that they can be sent again.
 const SHORT_BODY: usize = 128 << 10;
-/// Most bytes of an answer that is changed.
-const CHANGED_ANSWER_MAX: usize = 32 << 20;
 /// Longest time for a request's body; it must make progress all the while.
 const BODY_TIME: Duration = Duration::from_hours(1);
 
@@ -69,6 +73,7 @@ pub(crate) struct Shared {
     pub(crate) plans: ArcSwap<HashMap<String, Arc<PlanLimit>>>,
     pub(crate) clients: Clients,
     pub(crate) gates: Gates,
+    pub(crate) changing: Changing,
     pub(crate) key_sets: KeySets,
 }
 
@@ -79,8 +84,8 @@ pub(crate) struct LiveApi {
     operations: Option<Arc<Operations>>,
     usual: [Box<[String]>; 1],
     limits: Box<[ApiLimit]>,
-    request: Option<Transform>,
-    response: Option<Transform>,
+    request: Option<Arc<Transform>>,
+    response: Option<Arc<Transform>>,
     request_headers: Changes,
     response_headers: Changes,
     allow: Vec<Network>,
@@ -120,7 +125,7 @@ impl LiveApi {
         let transform = |operations: &[_]| {
             let compiled = Transform::new(operations);
             let compiled = compiled.map_err(|(number, error)| format!("{number}: {error}"))?;
-            Ok::<_, String>(Some(compiled).filter(|compiled| !compiled.is_empty()))
+            Ok::<_, String>(Some(compiled).filter(|compiled| !compiled.is_empty()).map(Arc::new))
         };
         let issuers = (!api.issuers.is_empty())
             .then(|| Issuers::new(&api.issuers, &shared.key_sets).map(Arc::new))
@@ -200,13 +205,15 @@ impl LiveApi {
             let names = known.methods_at(if rest.is_empty() { "/" } else { rest });
             names.iter().filter_map(|name| Method::from_bytes(name.as_bytes()).ok()).collect()
         };
-        let stated: Vec<Method> = self.operations.as_ref().map(of_path).unwrap_or_default();
+        let mut stated: Vec<Method> = self.operations.as_ref().map(of_path).unwrap_or_default();
+        stated.retain(|method| *method != Method::TRACE);
         if stated.is_empty() { USUAL_METHODS.to_vec() } else { stated }
     }
 
-    async fn answer(&self, mut call: Call) -> Result<Response, Problem> {
+    async fn answer(&self, call: Call) -> Result<Response, Problem> {
         let rest = rest_of(&call.path)?.to_owned();
         self.check_address(&call)?;
+        self.check_method(&call)?;
         self.check_header(&call.headers)?;
         let path = if rest.is_empty() { "/" } else { &rest };
         let operations = self.operations.as_ref();
@@ -225,19 +232,51 @@ impl LiveApi {
             operation: name.as_deref(),
             now: call.now,
         };
-        let left = limit::admit(plan.as_deref(), &self.limits, &asked)?;
-        if let Some(found) = &found {
+        let mut admitted = limit::admit(plan.as_deref(), &self.limits, &asked)?;
+        match self.answer_admitted(call, &rest, found.as_ref()).await {
+            Ok(mut answer) => {
+                admitted.tell(answer.headers_mut());
+                Ok(answer)
+            }
+            Err(problem) => {
+                // Only what this server refuses is such a problem; an upstream's own 503 is an answer.
+                if problem.kind == Kind::ServiceUnavailable {
+                    admitted.give_back();
+                }
+                let mut told = HeaderMap::new();
+                admitted.tell(&mut told);
+                let told = told.into_iter().filter_map(|(name, value)| Some((name?, value)));
+                Err(told.fold(problem, |problem, (name, value)| problem.header(name, value)))
+            }
+        }
+    }
+
+    async fn answer_admitted(
+        &self,
+        mut call: Call,
+        rest: &str,
+        found: Option<&Found<'_>>,
+    ) -> Result<Response, Problem> {
+        if let Some(found) = found {
             found.check(&mut call).await?;
         }
-        let answer = match &self.target {
-            Target::Part(path, local) => self.answer_by_part(call, &rest, path, local).await,
-            Target::Upstreams(groups) => self.answer_by_group(call, &rest, groups).await,
-        };
-        let mut answer = answer?;
-        if let Some(left) = left {
-            left.tell(answer.headers_mut());
+        match &self.target {
+            Target::Part(path, local) => self.answer_by_part(call, rest, path, local).await,
+            Target::Upstreams(groups) => self.answer_by_group(call, rest, groups).await,
         }
-        Ok(answer)
+    }
+
+    /// Refuses methods that would show a caller what this server tells an upstream.
+    fn check_method(&self, call: &Call) -> Result<(), Problem> {
+        if !matches!(call.method.as_str(), "TRACE" | "TRACK" | "CONNECT") {
+            return Ok(());
+        }
+        let methods = self.methods_at(&call.path);
+        let names = methods.iter().map(Method::as_str).collect::<Vec<_>>().join(", ");
+        let allow = HeaderValue::try_from(names.as_str()).unwrap_or(HeaderValue::from_static(""));
+        Err(Problem::of(Kind::MethodNotAllowed)
+            .error(format!("{} is not allowed here; allowed: {names}.", call.method))
+            .header(ALLOW, allow))
     }
 
     /// Passes a call to the group whose turn it is, or to another if nothing of that is healthy.
@@ -344,24 +383,73 @@ impl LiveApi {
         *request.method_mut() = call.method.clone();
         *request.uri_mut() = uri.parse().map_err(|_| malformed())?;
         *request.headers_mut() = std::mem::take(&mut call.headers);
+        if self.response.is_some() {
+            ask_for_whole(request.headers_mut());
+        }
         self.request_headers.apply(request.headers_mut());
         let (head, ()) = request.into_parts();
         let answer = local(head, call.body).await;
         let (mut head, body) = answer.into_parts();
-        let body = match &self.response {
-            Some(transform) if is_json(&head.headers) && !body.is_stream() => {
-                let bytes = body.as_whole().cloned().unwrap_or_default();
-                if bytes.is_empty() {
-                    Body::empty()
-                } else {
-                    let changed = transform.apply(&bytes).map(own).map_err(lied)?;
-                    Body::from(changed.unwrap_or(bytes))
-                }
-            }
-            _ => body,
+        let body = match self.change_of(&mut head, &call.method)? {
+            Some(transform) => self.changed(transform, &call.method, body).await?,
+            None => body,
         };
         self.response_headers.apply(&mut head.headers);
         Ok(Response::from_parts(head, body))
+    }
+
+    /// Returns how an answer is changed, if it is, and makes its head that of a changed one.
+    ///
+    /// # Errors
+    ///
+    /// 502 for one that is to be changed and cannot be.
+    fn change_of(
+        &self,
+        head: &mut response::Parts,
+        method: &Method,
+    ) -> Result<Option<&Arc<Transform>>, Problem> {
+        let Some(transform) = &self.response else { return Ok(None) };
+        if head.status == StatusCode::PARTIAL_CONTENT {
+            return Err(lied("it is a part of one, although the whole was asked for"));
+        }
+        if head.status == StatusCode::NOT_MODIFIED {
+            weaken(&mut head.headers);
+        }
+        if !is_json(&head.headers) {
+            return Ok(None);
+        }
+        if *method != Method::HEAD && head.headers.contains_key(CONTENT_ENCODING) {
+            return Err(lied("it is compressed, although the request did not allow that"));
+        }
+        no_longer_vouch(&mut head.headers);
+        head.headers.remove(CONTENT_LENGTH);
+        Ok(Some(transform))
+    }
+
+    /// Changes the body of an answer.
+    async fn changed<B>(
+        &self,
+        transform: &Arc<Transform>,
+        method: &Method,
+        body: B,
+    ) -> Result<Body, Problem>
+    where
+        B: HttpBody<Data = Bytes> + Unpin,
+        B::Error: Into<BodyError>,
+    {
+        if *method == Method::HEAD {
+            return Ok(Body::empty());
+        }
+        let changing = &self.shared.changing;
+        let (whole, _room) = match changing.read(body).await {
+            Ok(read) => read,
+            Err(Unread::Refused(problem)) => return Err(*problem),
+            Err(Unread::Broken(reason)) => return Err(lied(reason)),
+        };
+        if whole.is_empty() {
+            return Ok(Body::empty());
+        }
+        Ok(changing.change(transform, whole).await?.map_err(lied)?.into())
     }
 
     /// Changes the body of a request, if the API does that.
@@ -371,7 +459,8 @@ impl LiveApi {
         if body.is_empty() {
             return Ok(());
         }
-        let changed = transform.apply(&body).map(own).map_err(|error| {
+        let _room = self.shared.changing.room(body.len()).await?;
+        let changed = self.shared.changing.change(transform, body).await?.map_err(|error| {
             let detail = match error {
                 Unfit::NotJson(_) => {
                     "This API changes JSON bodies, and the request's body is not JSON."
@@ -380,7 +469,6 @@ impl LiveApi {
             };
             Problem::of(Kind::BadRequest).detail(detail).error(error.to_string())
         })?;
-        let changed = changed.unwrap_or(body);
         call.headers.remove(CONTENT_LENGTH);
         call.body = RequestBody::Bytes(changed);
         call.body_limits = BodyLimits::of_bytes(usize::MAX);
@@ -406,10 +494,9 @@ impl LiveApi {
         self.change_request(&mut call).await?;
         let (is_short, declared) = (is_short(&call), declared(&call.headers));
         let mut headers = std::mem::take(&mut call.headers);
-        to_upstream(&mut headers, self.api.security, &asker(&call));
+        to_upstream(&mut headers, self.api.security, &self.asker(&call));
         if self.response.is_some() {
-            // What is compressed cannot be changed.
-            headers.remove(http::header::ACCEPT_ENCODING);
+            ask_for_whole(&mut headers);
         }
         self.request_headers.apply(&mut headers);
         let broken = Arc::new(Mutex::new(None));
@@ -466,7 +553,7 @@ impl LiveApi {
         candidates: &[Arc<Upstream>],
     ) -> Result<Response, Problem> {
         let mut headers = call.headers.clone();
-        to_upstream(&mut headers, self.api.security, &asker(&call));
+        to_upstream(&mut headers, self.api.security, &self.asker(&call));
         self.request_headers.apply(&mut headers);
         let mut problem = no_upstream("No upstream of this API can be reached.");
         for upstream in candidates {
@@ -483,6 +570,12 @@ impl LiveApi {
             }
         }
         Err(problem)
+    }
+
+    fn asker<'a>(&self, call: &'a Call) -> Asker<'a> {
+        let has_operations = self.operations.is_some();
+        let Call { from, base_url, request_id, .. } = call;
+        Asker { from: *from, base_url, request_id, has_operations }
     }
 
     fn failed(&self, error: &Error, request_id: &str) -> Problem {
@@ -516,22 +609,9 @@ impl LiveApi {
         *response.headers_mut() = answer.headers().clone();
         let (mut head, ()) = response.into_parts();
         strip(&mut head.headers);
-        let is_changed = *method != Method::HEAD && is_json(&head.headers);
-        if self.response.is_some() && is_changed && head.headers.contains_key(CONTENT_ENCODING) {
-            return Err(lied("it is compressed, although the request did not allow that"));
-        }
-        let body = match &self.response {
-            Some(transform) if is_changed => {
-                head.headers.remove(CONTENT_LENGTH);
-                let whole = answer.whole(CHANGED_ANSWER_MAX).await.map_err(lied)?;
-                if whole.body.is_empty() {
-                    Body::empty()
-                } else {
-                    let changed = transform.apply(&whole.body).map(own).map_err(lied)?;
-                    Body::from(changed.unwrap_or(whole.body))
-                }
-            }
-            _ => {
+        let body = match self.change_of(&mut head, method)? {
+            Some(transform) => self.changed(transform, method, answer.into_body()).await?,
+            None => {
                 let body = answer.into_body();
                 if *method != Method::HEAD && head.status != StatusCode::NOT_MODIFIED {
                     // The body knows it, if it has one.
@@ -563,10 +643,6 @@ fn is_short(call: &Call) -> bool {
     call.body.is_empty() || declared(&call.headers).is_some_and(|length| length <= SHORT_BODY)
 }
 
-fn asker(call: &Call) -> Asker<'_> {
-    Asker { from: call.from, base_url: &call.base_url, request_id: &call.request_id }
-}
-
 /// Returns the name under which a caller takes turns with others.
 fn caller_of(call: &Call) -> Cow<'_, str> {
     match (&call.client, call.from) {
@@ -580,14 +656,6 @@ fn is_json(headers: &HeaderMap) -> bool {
     let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let media = media.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     media == "application/json" || media.ends_with("+json")
-}
-
-/// Returns changed bytes; [`None`] if nothing was changed.
-fn own(changed: Cow<'_, [u8]>) -> Option<Bytes> {
-    match changed {
-        Cow::Borrowed(_) => None,
-        Cow::Owned(bytes) => Some(bytes.into()),
-    }
 }
 
 fn malformed() -> Problem {

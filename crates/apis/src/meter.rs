@@ -42,6 +42,11 @@ impl Left<'_> {
         }
     }
 
+    /// Counts a call that was taken back.
+    pub(crate) fn add_one(&mut self) {
+        self.calls += 1;
+    }
+
     /// Tells the caller, unless the answer tells of other limits already.
     ///
     /// Source: draft-ietf-httpapi-ratelimit-headers-10.

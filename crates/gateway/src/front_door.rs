@@ -15,7 +15,7 @@ use homeroom_http::{
     RequestBody, Response, Route, Site, Timestamp,
 };
 use homeroom_store::{Asker, Kept};
-use http::header::{CONNECTION, HeaderValue, ORIGIN};
+use http::header::{CONNECTION, CONTENT_LENGTH, HeaderValue, ORIGIN};
 use http::{HeaderMap, Method, StatusCode, Version, request};
 use hyper::body::Body as _;
 use hyper::upgrade::OnUpgrade;
@@ -505,7 +505,7 @@ fn work_of(route: &Route<ApiClient>, method: &Method) -> Option<Capacity> {
 
 /// Returns the body length that the request declares.
 fn content_length(headers: &HeaderMap) -> Option<usize> {
-    headers.get(http::header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Refuses a body whose declared length is too long, before any of it is read.
@@ -530,14 +530,16 @@ fn known_method(method: &Method) -> &'static str {
     }
 }
 
-/// Removes the body and states its length; the body of a status without content has no length.
+/// Removes the body and states its length; the body of a status without content has no length. An upstream
+/// has sent none, and what it says of the length stays; where it says nothing, nothing is known.
 ///
 /// Source: RFC 9110 §8.6.
 fn drop_body(response: &mut Response) {
     if !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
-        && let Some(length) = response.body().size_hint().exact()
+        && let Some(length) = response.body().size_hint().exact().filter(|length| *length > 0)
+        && !response.headers().contains_key(CONTENT_LENGTH)
     {
-        response.headers_mut().insert(http::header::CONTENT_LENGTH, HeaderValue::from(length));
+        response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
     *response.body_mut() = Body::empty();
 }

@@ -39,6 +39,7 @@ mod loads;
 mod log_file;
 mod logs;
 mod lying;
+mod mediation;
 mod one_store;
 mod outputs;
 mod overload;
