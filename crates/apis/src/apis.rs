@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 use arc_swap::ArcSwap;
 use homeroom_access::ApiClient;
@@ -16,10 +16,13 @@ use crate::changing::Changing;
 use crate::check::{Finding, check};
 use crate::definition::{self, Api, Published};
 use crate::diff::{Difference, differences};
+use crate::headers::Changes;
 use crate::issuer::KeySets;
 use crate::limit::PlanLimit;
 use crate::live_api::{LiveApi, Local, Shared};
 use crate::operations::Operations;
+use crate::read::keep_document;
+use crate::secret::secret;
 use crate::sql;
 use crate::subscription::Subscription;
 use crate::upstream::Clients;
@@ -34,10 +37,20 @@ const TRIES_MAX: usize = 3;
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApisRequest {
-    /// Publishes exactly this.
-    Apply(Box<Published>),
+    /// Publishes this.
+    Apply {
+        /// What is published.
+        new: Box<Published>,
+        /// Whether what it does not name is withdrawn.
+        prune: bool,
+    },
     /// Shows what would change.
-    Diff(Box<Published>),
+    Diff {
+        /// What would be published.
+        new: Box<Published>,
+        /// Whether what it does not name would be withdrawn.
+        prune: bool,
+    },
     /// Shows what is published.
     Export {},
     /// Says what a key may call.
@@ -186,9 +199,16 @@ impl Apis {
     /// Why it is not done; then nothing has changed.
     pub async fn manage(&self, request: ApisRequest) -> Result<serde_json::Value, ApisError> {
         let done = match request {
-            ApisRequest::Apply(new) => serde_json::to_value(self.apply(*new).await?),
-            ApisRequest::Diff(new) => {
-                serde_json::to_value(differences(&self.published().await?, &new))
+            ApisRequest::Apply { new, prune: true } => {
+                serde_json::to_value(self.apply(*new).await?)
+            }
+            ApisRequest::Apply { new, prune: false } => {
+                serde_json::to_value(self.put(&new, &|_, _| Ok(())).await?)
+            }
+            ApisRequest::Diff { new, prune } => {
+                let old = self.published().await?;
+                let new = if prune { *new } else { together(&old, &new) };
+                serde_json::to_value(differences(&old, &new))
             }
             ApisRequest::Export {} => serde_json::to_value(self.published().await?),
             ApisRequest::Subscribe { key, subscription } => {
@@ -211,6 +231,30 @@ impl Apis {
     /// Everything that is wrong with it.
     pub async fn apply(&self, new: Published) -> Result<Vec<Difference>, ApisError> {
         self.change(|_| Ok(new.clone())).await
+    }
+
+    /// Publishes plans and APIs beside those that are published; of one name, the new ones replace them.
+    /// `may` says whether they may, by what is published. Returns what has changed.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the whole; paths are those of what is new.
+    pub(crate) async fn put(
+        &self,
+        new: &Published,
+        may: &(dyn Fn(&Published, &Published) -> Result<(), ApisError> + Sync),
+    ) -> Result<Vec<Difference>, ApisError> {
+        let names = Mutex::new(vec![]);
+        let changed = self.change(|old| {
+            may(old, new)?;
+            let all = together(old, new);
+            let own = all.definition.apis.iter().map(|api| api.name.clone());
+            *names.lock().unwrap_or_else(PoisonError::into_inner) = own.collect();
+            Ok(all)
+        });
+        let changed = changed.await;
+        let names = names.into_inner().unwrap_or_else(PoisonError::into_inner);
+        changed.map_err(|error| numbered_anew(error, &names, new))
     }
 
     /// Publishes plans and APIs beside those that are published; of one name, what is published stays.
@@ -538,15 +582,83 @@ fn check_subscription(to: &Subscription, published: &Published) -> Result<(), Ap
     Ok(())
 }
 
+/// Returns what is published with plans and APIs that replace those of their names.
+pub(crate) fn together(old: &Published, new: &Published) -> Published {
+    let mut all = old.clone();
+    for plan in &new.definition.plans {
+        match all.definition.plans.iter_mut().find(|own| own.name == plan.name) {
+            Some(own) => own.clone_from(plan),
+            None => all.definition.plans.push(plan.clone()),
+        }
+    }
+    // Documents of what is replaced go with it, so that their names are free.
+    let is_replaced = |api: &Api| new.definition.apis.iter().any(|own| own.name == api.name);
+    let stays: HashSet<&String> = old
+        .definition
+        .apis
+        .iter()
+        .filter(|api| !is_replaced(api))
+        .filter_map(|api| api.openapi.as_ref())
+        .collect();
+    let sends = |name: &String| {
+        new.definition
+            .apis
+            .iter()
+            .any(|api| api.openapi.as_ref() == Some(name) && !new.documents.contains_key(name))
+    };
+    all.documents.retain(|name, _| stays.contains(name) || sends(name));
+    for api in &new.definition.apis {
+        let mut api = api.clone();
+        if let Some(name) = &mut api.openapi
+            && let Some(text) = new.documents.get(name)
+        {
+            *name = keep_document(&mut all.documents, name, text.clone());
+        }
+        match all.definition.apis.iter_mut().find(|own| own.name == api.name) {
+            Some(own) => *own = api,
+            None => all.definition.apis.push(api),
+        }
+    }
+    all
+}
+
+/// Returns an error about `all` APIs, by name, whose paths have the numbers of those that were sent.
+fn numbered_anew(error: ApisError, all: &[String], sent: &Published) -> ApisError {
+    let ApisError::Invalid(mut findings) = error else { return error };
+    for finding in &mut findings {
+        let number = |path: &str| {
+            let (number, rest) = path.strip_prefix("apis[")?.split_once(']')?;
+            let name = all.get(number.parse::<usize>().ok()?)?;
+            let own = sent.definition.apis.iter().position(|api| api.name == *name)?;
+            Some(format!("apis[{own}]{rest}"))
+        };
+        if let Some(path) = number(&finding.path) {
+            finding.path = path;
+        }
+    }
+    ApisError::Invalid(findings)
+}
+
 /// Returns the secrets that are not there, which are told now and not when the first call comes.
 fn missing_secrets(published: &Published) -> Vec<Finding> {
-    let missing = published.definition.apis.iter().enumerate().filter_map(|(number, api)| {
-        let error = crate::headers::Changes::new(&api.request_headers, &crate::secret::secret)
-            .and(crate::headers::Changes::new(&api.response_headers, &crate::secret::secret));
-        let path = format!("apis[{number}]");
-        error.err().map(|message| Finding { file: String::new(), line: 0, path, message })
-    });
-    missing.collect()
+    let mut missing = vec![];
+    for (number, api) in published.definition.apis.iter().enumerate() {
+        for (member, headers) in
+            [("request_headers", &api.request_headers), ("response_headers", &api.response_headers)]
+        {
+            for (name, value) in &headers.set {
+                let alone = definition::Headers {
+                    set: BTreeMap::from([(name.clone(), value.clone())]),
+                    remove: vec![],
+                };
+                if let Err(message) = Changes::new(&alone, &secret) {
+                    let path = format!("apis[{number}].{member}.set.{name}");
+                    missing.push(Finding { file: String::new(), line: 0, path, message });
+                }
+            }
+        }
+    }
+    missing
 }
 
 /// Returns what answers requests to parts of this server.

@@ -60,7 +60,7 @@ pub use diff::{Difference, differences};
 pub use limits::{By, Bys, Limit, Limits};
 pub use management::{OPENAPI, openapi_document, routes};
 pub use quota::{Per, Quota};
-pub use read::{read, write};
+pub use read::{located, read, write};
 pub use subscription::Subscription;
 pub use transform::{NotJson, OPERATIONS_MAX, Operation, OperationError, Transform, Unfit};
 pub use units::{Size, Time};

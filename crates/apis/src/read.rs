@@ -37,6 +37,32 @@ pub fn read(path: &Path) -> Result<Published, Vec<Finding>> {
     if found.is_empty() { Ok(all) } else { Err(found) }
 }
 
+/// Adds file and line to the lines of a message that begin with the path of a member, `apis[0].upstream: `:
+/// what only a server can tell it says without knowing the files.
+pub fn located(path: &Path, message: &str) -> String {
+    let (mut documents, mut sources) = (BTreeMap::new(), vec![]);
+    for file in files(path).unwrap_or_default() {
+        if let Ok((text, definition)) = read_file(&file, &mut documents) {
+            let (plans, apis) = (definition.plans.len(), definition.apis.len());
+            sources.push(Source { file: file.display().to_string(), text, plans, apis });
+        }
+    }
+    let located = message.lines().map(|line| {
+        let Some((path, message)) = line.split_once(": ").filter(|(path, _)| is_place(path)) else {
+            return line.to_owned();
+        };
+        let (path, message) = (path.to_owned(), message.to_owned());
+        let mut found = [Finding { file: String::new(), line: 0, path, message }];
+        add_places(&mut found, &sources);
+        found[0].to_string()
+    });
+    located.collect::<Vec<_>>().join("\n")
+}
+
+fn is_place(path: &str) -> bool {
+    ["apis", "plans"].iter().any(|kind| numbered(path, kind).is_some())
+}
+
 /// A file that was read.
 struct Source {
     file: String,

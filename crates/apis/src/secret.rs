@@ -23,15 +23,17 @@ pub(crate) fn secret(value: &str) -> Result<String, String> {
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// Returns whether only someone on the server itself may name a place: a file, or a variable that
-/// configures this server or its database.
+/// What the names of variables begin with that may be named over HTTP: whoever sets one has meant it for a
+/// published API.
+const FOR_APIS: &str = "HOMEROOM_API_";
+
+/// Returns whether only someone on the server itself may name a place: a file, or a variable that is not
+/// meant for published APIs.
 ///
-/// Who publishes over HTTP could otherwise have any file of the machine sent to an upstream.
+/// Who publishes over HTTP could otherwise have any file or secret of the machine sent to an upstream.
 pub(crate) fn is_reserved(value: &str) -> bool {
     value.starts_with("file:")
-        || value
-            .strip_prefix("env:")
-            .is_some_and(|name| name.starts_with("HOMEROOM_") || name.starts_with("PG"))
+        || value.strip_prefix("env:").is_some_and(|name| !name.starts_with(FOR_APIS))
 }
 
 #[cfg(test)]
@@ -46,11 +48,13 @@ mod tests {
     }
 
     #[test]
-    fn files_and_the_servers_own_variables_are_reserved() {
-        for value in ["file:/etc/passwd", "env:HOMEROOM_STORE__URL", "env:PGPASSWORD"] {
+    fn files_and_variables_that_are_not_for_apis_are_reserved() {
+        for value in
+            ["file:/etc/passwd", "env:HOMEROOM_STORE__URL", "env:AWS_SECRET_ACCESS_KEY", "env:"]
+        {
             assert!(is_reserved(value), "{value}");
         }
-        for value in ["env:BACK_END_KEY", "plain", ""] {
+        for value in ["env:HOMEROOM_API_KEY", "plain", ""] {
             assert!(!is_reserved(value), "{value}");
         }
     }

@@ -127,12 +127,12 @@ pub fn perform(
             let done = runtime.block_on(app.apis.manage(asked.clone()));
             let done = done.map_err(|error| failed(&error))?;
             match &asked {
-                ApisRequest::Apply(_) => {
+                ApisRequest::Apply { .. } => {
                     let count = done.as_array().map_or(0, Vec::len);
                     author.note("gateway.applied", &format!("{count} changes"));
                 }
                 ApisRequest::Subscribe { key, .. } => author.note_key("key.subscribed", key),
-                ApisRequest::Diff(_) | ApisRequest::Export {} => {}
+                ApisRequest::Diff { .. } | ApisRequest::Export {} => {}
             }
             Ok(done)
         }

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::base::{Answered, BASE};
 use super::problem::{of, of_findings};
-use super::whole::{answer, read_text, strange_places, together};
-use crate::apis::{Apis, ApisError};
+use super::whole::{answer, read_text, strange_places};
+use crate::apis::{Apis, ApisError, together};
 use crate::check::Finding;
 use crate::definition::{Api, Definition, Plan, Published};
 use crate::places::Form;

@@ -303,10 +303,10 @@ fn parameters(operation: &Operation) -> Vec<Value> {
         })];
     }
     match operation.id {
-        "apply" => vec![query(
+        "apply" | "diff" => vec![query(
             "prune",
             "Whether what the definition does not name is withdrawn.",
-            json!({ "type": "boolean", "default": true }),
+            json!({ "type": "boolean", "default": false }),
         )],
         "listApis" | "listPlans" => vec![
             query("offset", "How many to skip.", json!({ "type": "integer", "minimum": 0 })),

@@ -10,12 +10,11 @@ use serde_json::{Value, json};
 
 use super::base::Answered;
 use super::problem::{of, of_findings};
-use crate::apis::{Apis, ApisError};
+use crate::apis::{Apis, ApisError, together};
 use crate::check::Finding;
 use crate::definition::Published;
 use crate::diff::differences;
 use crate::places::Form;
-use crate::read::keep_document;
 use crate::secret::is_reserved;
 use crate::sent::{Sent, add_lines, of_request};
 
@@ -30,24 +29,23 @@ const MEDIA: [(&str, Option<Form>); 5] = [
     ("", None),
 ];
 
-/// Publishes what is sent; with `prune=false`, beside what is published already.
+/// Publishes what is sent beside what is published already; with `prune=true`, instead of it.
 pub(super) async fn apply(apis: &Apis, call: &mut Call) -> Answered {
-    let prunes = flag(&call.query()?, "prune")?.unwrap_or(true);
+    let prunes = flag(&call.query()?, "prune")?.unwrap_or(false);
     let (new, text, form) = read(call).await?;
-    let changed = apis.change(|old| {
-        let strange = strange_places(old, &new);
-        if !strange.is_empty() {
-            return Err(ApisError::Invalid(strange));
-        }
-        Ok(if prunes { new.clone() } else { together(old, &new) })
-    });
-    match changed.await {
+    let may = |old: &Published, new: &Published| {
+        let strange = strange_places(old, new);
+        if strange.is_empty() { Ok(()) } else { Err(ApisError::Invalid(strange)) }
+    };
+    let changed = if prunes {
+        apis.change(|old| may(old, &new).map(|()| new.clone())).await
+    } else {
+        apis.put(&new, &may).await
+    };
+    match changed {
         Ok(changed) => Ok(answer(&json!({ "changed": changed }))),
         Err(ApisError::Invalid(mut findings)) => {
-            // Beside what is published already, numbers are not those of the text.
-            if prunes {
-                add_lines(&mut findings, &text, form);
-            }
+            add_lines(&mut findings, &text, form);
             Err(of_findings(&findings))
         }
         Err(error) => Err(of(error)),
@@ -61,10 +59,13 @@ pub(super) async fn lint(_: &Apis, call: &mut Call) -> Answered {
     Ok(answer(&json!({ "findings": findings })))
 }
 
-/// Says what would change.
+/// Says what applying would change.
 pub(super) async fn diff(apis: &Apis, call: &mut Call) -> Answered {
+    let prunes = flag(&call.query()?, "prune")?.unwrap_or(false);
     let (new, ..) = read(call).await?;
-    let found = differences(&apis.published().await.map_err(of)?, &new);
+    let old = apis.published().await.map_err(of)?;
+    let new = if prunes { new } else { together(&old, &new) };
+    let found = differences(&old, &new);
     let found = serde_json::to_value(found).map_err(Problem::internal)?;
     Ok(answer(&found))
 }
@@ -123,8 +124,9 @@ pub(super) async fn read_text(call: &mut Call) -> Result<(String, Form), Problem
     let text = String::from_utf8(body.to_vec())
         .map_err(|_| Problem::of(Kind::BadRequest).error("The body is not UTF-8."))?;
     if text.trim().is_empty() {
-        return Err(Problem::of(Kind::BadRequest)
-            .error("The body is empty. To withdraw everything, send {\"apis\": []}."));
+        return Err(Problem::of(Kind::BadRequest).error(
+            "The body is empty. To withdraw everything, send {\"apis\": []} with prune=true.",
+        ));
     }
     let guessed = if text.trim_start().starts_with('{') { Form::Json } else { Form::Toml };
     Ok((text, form.unwrap_or(guessed)))
@@ -152,36 +154,12 @@ pub(super) fn strange_places(old: &Published, new: &Published) -> Vec<Finding> {
                     line: 0,
                     path: format!("apis[{number}].{member}.set.{name}"),
                     message:
-                        "files and the server's own variables are named with `homeroom gateway \
-                          apply` on the server only"
+                        "over HTTP only variables whose names begin with HOMEROOM_API_ can be named; \
+                          others and files with `homeroom gateway apply` on the server"
                             .into(),
                 }
             }));
         }
     }
     strange
-}
-
-/// Returns what is published with plans and APIs that replace those of their names.
-pub(super) fn together(old: &Published, new: &Published) -> Published {
-    let mut all = old.clone();
-    for plan in &new.definition.plans {
-        match all.definition.plans.iter_mut().find(|own| own.name == plan.name) {
-            Some(own) => own.clone_from(plan),
-            None => all.definition.plans.push(plan.clone()),
-        }
-    }
-    for api in &new.definition.apis {
-        let mut api = api.clone();
-        if let Some(name) = &mut api.openapi
-            && let Some(text) = new.documents.get(name)
-        {
-            *name = keep_document(&mut all.documents, name, text.clone());
-        }
-        match all.definition.apis.iter_mut().find(|own| own.name == api.name) {
-            Some(own) => *own = api,
-            None => all.definition.apis.push(api),
-        }
-    }
-    all
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use homeroom_apis::{ApisRequest, Difference, Finding, Published, read, write};
+use homeroom_apis::{ApisRequest, Difference, Finding, Published, located, read, write};
 use serde_json::{Value, json};
 
 use crate::config::ConfigArgs;
@@ -38,25 +38,29 @@ The exit code is 0 when nothing is wrong, 1 otherwise.")]
     /// Shows what `apply` would change, field by field
     #[command(after_help = "Example:
   homeroom gateway diff apis.toml
+  homeroom gateway diff apis.toml --prune
 
 The exit code is 0 when there is no difference, 6 otherwise.")]
     Diff {
         /// File or folder
         path: PathBuf,
+        /// Also shows what `apply --prune` would withdraw
+        #[arg(long)]
+        prune: bool,
         /// Prints JSON
         #[arg(long)]
         json: bool,
     },
-    /// Publishes exactly what a file or folder defines; APIs that it does not name are withdrawn
+    /// Publishes what a file or folder defines; other APIs and plans stay
     #[command(after_help = "Examples:
   homeroom gateway apply apis.toml
-  homeroom gateway apply apis/ --json
+  homeroom gateway apply apis/ --prune
 
 Running servers serve it within a second. Subscriptions of keys stay.")]
     Apply {
         /// File or folder
         path: PathBuf,
-        /// Accepted for other tools' scripts; what the file does not name is always withdrawn
+        /// Withdraws the APIs and plans that it does not name
         #[arg(long)]
         prune: bool,
         /// Prints JSON
@@ -80,17 +84,21 @@ Running servers serve it within a second. Subscriptions of keys stay.")]
 pub fn run(args: GatewayArgs) -> Result<Exit, Failure> {
     match args.command {
         GatewayCommand::Lint { path, json } => lint(&path, json),
-        GatewayCommand::Diff { path, json } => {
-            let published = checked(&path, json)?;
-            let asked = ApisRequest::Diff(Box::new(published));
+        GatewayCommand::Diff { path, prune, json } => {
+            let new = Box::new(checked(&path, json)?);
+            let asked = ApisRequest::Diff { new, prune };
             let found = ask(&args.config, asked)?;
             show(&found, json)?;
             let is_same = found.as_array().is_some_and(Vec::is_empty);
             Ok(if is_same { Exit::Done } else { Exit::Differences })
         }
-        GatewayCommand::Apply { path, prune: _, json } => {
-            let published = checked(&path, json)?;
-            let changed = ask(&args.config, ApisRequest::Apply(Box::new(published)))?;
+        GatewayCommand::Apply { path, prune, json } => {
+            let new = Box::new(checked(&path, json)?);
+            let changed = ask(&args.config, ApisRequest::Apply { new, prune });
+            let changed = changed.map_err(|failure| match failure {
+                Failure::Failed(message) => Failure::Failed(located(&path, &message)),
+                other => other,
+            })?;
             if json {
                 super::print_json(&json!({ "changed": changed }));
             } else {

@@ -22,7 +22,7 @@ const PREFIX: &str = "HOMEROOM_";
 const NO_SETTINGS: [&str; 8] =
     ["LAB_SECRET", "UPLOAD_SECRET", "COMMIT", "LONG", "REFERENCE", "SEED", "STORE_STRICT", "TIMES"];
 /// The beginnings of further such names.
-const NO_SETTINGS_BEGIN: [&str; 3] = ["BENCH_", "FUZZ_", "TEST_"];
+const NO_SETTINGS_BEGIN: [&str; 4] = ["API_", "BENCH_", "FUZZ_", "TEST_"];
 
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -572,7 +572,9 @@ mod tests {
             let error = add(variable).unwrap_err().to_string();
             assert!(error.starts_with(variable) && error.contains(meant), "{error}");
         }
-        for other in NO_SETTINGS.into_iter().chain(["TEST_POSTGRES", "BENCH_OTHER_STORE"]) {
+        for other in
+            NO_SETTINGS.into_iter().chain(["TEST_POSTGRES", "BENCH_OTHER_STORE", "API_KEY"])
+        {
             assert!(add(&format!("{PREFIX}{other}")).is_ok(), "{other}");
         }
     }

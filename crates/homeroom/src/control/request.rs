@@ -19,7 +19,7 @@ impl Request {
                 manage,
                 Manage::CreateKey { .. } | Manage::PutClaimSet { .. } | Manage::PutStrategy { .. }
             ),
-            Self::CreateSubscriber { .. } | Self::Apis(ApisRequest::Apply(_)) => true,
+            Self::CreateSubscriber { .. } | Self::Apis(ApisRequest::Apply { .. }) => true,
             Self::Courses(asked) => matches!(asked, CoursesRequest::Add { .. }),
             Self::Apis(_) | Self::Jobs(_) | Self::Backup { .. } | Self::Views { .. } => false,
         }

@@ -229,7 +229,7 @@ fn long_bodies_are_changed_one_after_the_other_and_others_are_answered_meanwhile
             })
             .collect();
         let mut client = server.client();
-        while !long.iter().all(|one| one.is_finished()) {
+        while !long.iter().all(std::thread::ScopedJoinHandle::is_finished) {
             assert_eq!(client.get("/apis/other/v1/x").status, 200);
         }
         for long in long {

@@ -206,7 +206,7 @@ fn a_part_answers_below_a_published_path_as_it_does_itself() {
 }
 
 #[test]
-fn what_a_file_no_longer_names_is_withdrawn_at_once_and_a_restart_keeps_the_rest() {
+fn what_a_file_no_longer_names_is_withdrawn_with_prune_and_a_restart_keeps_the_rest() {
     let (place, upstream) = (Place::new(), Upstream::start());
     let server = Server::start(&place);
     publish(&place, &upstream);
@@ -214,12 +214,16 @@ fn what_a_file_no_longer_names_is_withdrawn_at_once_and_a_restart_keeps_the_rest
     place.write("only.toml", only.unwrap());
 
     let before = server.client().get("/apis/gone/v1/a").status;
-    let differs = place.run(&["gateway", "diff", "only.toml", "--json"]);
     place.done(&["gateway", "apply", "only.toml"]);
+    let kept = server.client().get("/apis/gone/v1/a").status;
+    let nothing = place.run(&["gateway", "diff", "only.toml"]).code;
+    let differs = place.run(&["gateway", "diff", "only.toml", "--prune", "--json"]);
+    place.done(&["gateway", "apply", "only.toml", "--prune"]);
     let after = server.client().get("/apis/gone/v1/a").status;
-    let same = place.run(&["gateway", "diff", "only.toml"]);
+    let same = place.run(&["gateway", "diff", "only.toml", "--prune"]);
 
-    assert_eq!((before, after), (503, 404));
+    assert_eq!((before, kept, after), (503, 503, 404));
+    assert_eq!(nothing, Some(0), "without prune there is nothing to change");
     assert_eq!(differs.code, Some(6), "{differs:?}");
     let found: Value = serde_json::from_str(&differs.stdout).unwrap();
     assert!(found.as_array().unwrap().iter().any(|change| change["field"] == "apis.gone"));
@@ -228,7 +232,56 @@ fn what_a_file_no_longer_names_is_withdrawn_at_once_and_a_restart_keeps_the_rest
     let server = Server::start(&place);
     eventually("the API is served", || server.client().get("/apis/open/v1/a").status == 200);
     place.done(&["gateway", "export", "exported.toml"]);
-    assert_eq!(place.run(&["gateway", "diff", "exported.toml"]).code, Some(0));
+    assert_eq!(place.run(&["gateway", "diff", "exported.toml", "--prune"]).code, Some(0));
+    let missing = "request_headers.set = {x = 'env:NOT_SET_ANYWHERE'}";
+    place.write(
+        "missing.toml",
+        format!(
+            "[[apis]]\nname = 'm'\ncontext = 'm'\nversion = 'v1'\nupstream = ['http://a']\n{missing}\n"
+        ),
+    );
+    let refused = place.run(&["gateway", "apply", "missing.toml"]);
+    assert!(refused.stderr.contains("missing.toml:6: apis[0].request_headers"), "{refused:?}");
+}
+
+#[test]
+fn a_changed_document_keeps_its_name() {
+    let (place, upstream) = (Place::new(), Upstream::start());
+    let _server = Server::start(&place);
+    publish(&place, &upstream);
+    let other = json!({"openapi": "3.0.0", "paths": {"/other": {"get": {}}}});
+    place.write("echo.json", other.to_string());
+
+    place.done(&["gateway", "apply", "apis.toml"]);
+
+    assert_eq!(place.run(&["gateway", "diff", "apis.toml"]).code, Some(0));
+    assert_eq!(place.run(&["gateway", "diff", "apis.toml", "--prune"]).code, Some(0));
+}
+
+#[test]
+fn variables_that_are_meant_for_apis_can_be_named_over_http() {
+    let (place, upstream) = (Place::new(), crate::support::Upstream::echo());
+    let secrets = [("HOMEROOM_API_KEY", "planted"), ("AWS_SECRET", "not-for-you")];
+    let server = Server::start_with(&place, &secrets);
+    let mut admin = server.client_of(&subscriber(&place, &["--scope", "admin"]));
+    let mut apply = |variable: &str| {
+        let api = json!({
+            "name": "a", "context": "a", "version": "v1", "security": "none",
+            "upstream": [upstream.url()],
+            "request_headers": {"set": {"x-key": format!("env:{variable}")}},
+        });
+        admin.post("/adminapi/gateway/v1/apply", &json!({"apis": [api]}))
+    };
+
+    let refused = apply("AWS_SECRET");
+    let missing = apply("HOMEROOM_API_OTHER");
+    let applied = apply("HOMEROOM_API_KEY");
+
+    assert_eq!((refused.status, missing.status), (400, 400), "{}", refused.text());
+    assert!(missing.text().contains("$.apis[0].request_headers.set.x-key"), "{}", missing.text());
+    assert_eq!(applied.status, 200, "{}", applied.text());
+    assert_eq!(server.client().get("/apis/a/v1/x").status, 200);
+    assert_eq!(upstream.take()[0].values("x-key"), ["planted"]);
 }
 
 #[test]

@@ -247,7 +247,7 @@ fn a_key_has_a_plan_that_is_there_or_none() {
     };
     assert_eq!(remove("gold"), (409, true), "it says whose plan it is");
     place.write("apis.toml", file(&plan("silver")));
-    let applied = place.run(&["gateway", "apply", "apis.toml"]);
+    let applied = place.run(&["gateway", "apply", "apis.toml", "--prune"]);
     assert_eq!(applied.code, Some(1));
     assert!(applied.stderr.contains(&key.0), "{applied:?}");
     let statuses: Vec<u16> = (0..3).map(|_| client.get("/apis/a/v1/x").status).collect();
