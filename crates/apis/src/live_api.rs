@@ -235,6 +235,11 @@ impl LiveApi {
         let mut admitted = limit::admit(plan.as_deref(), &self.limits, &asked)?;
         match self.answer_admitted(call, &rest, found.as_ref()).await {
             Ok(mut answer) => {
+                // A part is this server, too.
+                let is_own = matches!(self.target, Target::Part(..));
+                if is_own && answer.status() == StatusCode::SERVICE_UNAVAILABLE {
+                    admitted.give_back();
+                }
                 admitted.tell(answer.headers_mut());
                 Ok(answer)
             }
