@@ -200,7 +200,8 @@ impl Fault<'_> {
                 let Malformed { line, column, message } = malformed;
                 let said = format!("Among the records, {message} (line {line}, column {column}).");
                 let what = format!("{name}: {message}.");
-                let hint = "Mend the file there and load it again; its records were loaded.";
+                let hint =
+                    "Mend the file there and load it again; what is stored already is left alone.";
                 words(said, hint, what.clone(), what)
             }
         }

@@ -6,10 +6,22 @@
 //! is, or else before the next record, so that one broken record does not spoil others.
 
 use memchr::memmem::{self, Finder};
-use memchr::{memchr, memchr3};
+use memchr::{memchr, memchr2, memchr3};
 
 use super::shapes::{RecordElement, Shapes};
 use super::slice::{Piece, Pieces};
+
+/// What a comment begins with.
+pub(crate) const COMMENT: &[u8] = b"<!--";
+/// What a comment ends with.
+pub(crate) const COMMENT_END: &[u8] = b"-->";
+/// What is said of a comment without an end.
+pub(crate) const OPEN_COMMENT: &str =
+    "a comment does not end before another begins or the file ends; what follows it was read";
+/// What a CDATA section begins with.
+const CDATA: &[u8] = b"<![CDATA[";
+/// What is said of text.
+const TEXT: &str = "there is text; it was ignored";
 
 /// What comes next below the root of an interchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +75,7 @@ impl EndTag {
     /// Returns the offset after the first whole one of them.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
         let at = named(&self.0, bytes)?;
-        after(&bytes[at..], 2, b">").map(|length| at + length)
+        mark_end(&bytes[at..]).map(|length| at + length)
     }
 }
 
@@ -101,49 +113,84 @@ impl<'s> Bounds<'s> {
     pub(crate) fn next(&mut self, bytes: &[u8], from: usize, is_whole: bool) -> Below {
         let mut from = from;
         loop {
-            let Some(skipped) = memchr(b'<', &bytes[from..]) else {
-                return if is_whole { Below::Nothing } else { Below::Unfinished(bytes.len()) };
-            };
-            let start = from + skipped;
-            let rest = &bytes[start..];
-            let (end, missing) = match rest {
-                [_, b'!', b'-', b'-', ..] => {
-                    (after(rest, 4, b"-->"), "a comment does not end before the file does")
+            let skipped = memchr(b'<', &bytes[from..]);
+            let start = skipped.map_or(bytes.len(), |skipped| from + skipped);
+            if let Some((begin, end)) = text_in(&bytes[from..start]) {
+                if skipped.is_some() || is_whole {
+                    return Below::Stray(from + begin, from + end, TEXT);
                 }
-                [_, b'?', ..] => (after(rest, 2, b"?>"), "an instruction does not end"),
-                [_, b'/' | b'!', ..] if !is_whole && rest.len() < 4 => {
+                return Below::Unfinished(from + begin);
+            }
+            if skipped.is_none() {
+                return if is_whole { Below::Nothing } else { Below::Unfinished(bytes.len()) };
+            }
+            let rest = &bytes[start..];
+            let missing = match rest {
+                [_, b'!', b'-', b'-', ..] => match section(rest, COMMENT, COMMENT_END, is_whole) {
+                    Section::Until(length) => {
+                        from = start + length;
+                        continue;
+                    }
+                    Section::Open => {
+                        return Below::Stray(
+                            start,
+                            start + with_text(rest, COMMENT.len()),
+                            OPEN_COMMENT,
+                        );
+                    }
+                    Section::Unfinished => return Below::Unfinished(start),
+                },
+                [_, b'?', ..] => match section(rest, b"<?", b"?>", is_whole) {
+                    Section::Until(length) => {
+                        from = start + length;
+                        continue;
+                    }
+                    Section::Open => {
+                        let end = start + with_text(rest, 2);
+                        return Below::Stray(start, end, "an instruction does not end");
+                    }
+                    Section::Unfinished => return Below::Unfinished(start),
+                },
+                [_, b'/' | b'!', ..] if !is_whole && rest.len() < CDATA.len() => {
                     return Below::Unfinished(start);
                 }
-                [_, b'/', ..] => match after(rest, 2, b">") {
-                    Some(length) => return self.end_tag(&rest[..length], start),
-                    None => (None, "the file ends inside a tag; it may have been cut off"),
+                _ if rest.starts_with(CDATA) => match section(rest, CDATA, b"]]>", is_whole) {
+                    Section::Until(length) => return Below::Stray(start, start + length, TEXT),
+                    Section::Open => {
+                        let message = "a CDATA section does not end";
+                        return Below::Stray(start, start + with_text(rest, CDATA.len()), message);
+                    }
+                    Section::Unfinished => return Below::Unfinished(start),
                 },
-                [_, b'!', ..] => match after(rest, 2, b">") {
+                [_, b'/', ..] => match mark_end(rest) {
+                    Some(length) => return self.end_tag(&rest[..length], start),
+                    None => "the file ends inside a tag; it may have been cut off",
+                },
+                [_, b'!', ..] => match mark_end(rest) {
                     Some(length) => {
                         let message = "there is a declaration among the records; remove it";
                         return Below::Stray(start, start + length, message);
                     }
-                    None => (None, "a declaration does not end"),
+                    None => "a declaration does not end",
                 },
                 [_, letter, ..] if is_name(*letter) => {
                     return self.element(bytes, start, is_whole);
                 }
                 [_, ..] if rest.len() > 1 => {
                     let message = "a `<` begins no tag; write &lt;";
-                    return Below::Stray(start, start + 1, message);
+                    return Below::Stray(start, start + with_text(rest, 1), message);
                 }
-                _ => (None, "the file ends inside a tag; it may have been cut off"),
+                _ => "the file ends inside a tag; it may have been cut off",
             };
-            match end {
-                Some(length) => from = start + length,
-                None if is_whole => return Below::Stray(start, bytes.len(), missing),
-                None => return Below::Unfinished(start),
+            if is_whole {
+                return Below::Stray(start, bytes.len(), missing);
             }
+            return Below::Unfinished(start);
         }
     }
 
     fn end_tag(&self, tag: &[u8], start: usize) -> Below {
-        let name = tag[2..tag.len() - 1].trim_ascii_end();
+        let name = name_of(&tag[2..]);
         if name == self.root {
             return Below::End(start, start + tag.len());
         }
@@ -180,7 +227,7 @@ impl<'s> Bounds<'s> {
         match close {
             None if !is_whole => return Below::Unfinished(start),
             Some(at) if !self.is_doubtful(&bytes[inside..inside + at]) => {
-                if let Some(length) = after(&bytes[inside + at..], 2, b">") {
+                if let Some(length) = mark_end(&bytes[inside + at..]) {
                     return element(inside + at + length);
                 }
             }
@@ -215,7 +262,7 @@ impl<'s> Bounds<'s> {
                     return Some(at);
                 }
                 if found == self.needles.name {
-                    return Some(at + 2 + memchr(b'>', rest)? + 1);
+                    return Some(at + mark_end(&inside[at..])?);
                 }
             } else if self.begins_record(name_of(rest), name) {
                 return Some(at);
@@ -253,21 +300,63 @@ fn named(finder: &Finder<'_>, bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Returns the offset after the first occurrence of `end` that begins at `from` or later.
-fn after(bytes: &[u8], from: usize, end: &[u8]) -> Option<usize> {
-    let found = memmem::find(bytes.get(from..)?, end)?;
-    Some(from + found + end.len())
+/// How far a comment, an instruction or a CDATA section goes.
+enum Section {
+    /// It is this long.
+    Until(usize),
+    /// It has no end: another one begins in it, or the bytes end.
+    Open,
+    /// More bytes tell.
+    Unfinished,
 }
 
-/// Returns the length of the start tag with which the bytes begin.
+/// Measures the section with which the bytes begin. One in which another begins is taken to lack its
+/// own end, so that nothing between the two is lost.
+fn section(bytes: &[u8], open: &[u8], close: &[u8], is_whole: bool) -> Section {
+    let inside = &bytes[open.len()..];
+    let end = memmem::find(inside, close);
+    match end {
+        _ if memmem::find(&inside[..end.unwrap_or(inside.len())], open).is_some() => Section::Open,
+        Some(end) => Section::Until(open.len() + end + close.len()),
+        None if is_whole => Section::Open,
+        None => Section::Unfinished,
+    }
+}
+
+/// Returns the length of the end tag, or declaration, with which the bytes begin. One that lacks its
+/// `>` ends before the next `<`.
+fn mark_end(bytes: &[u8]) -> Option<usize> {
+    let at = 2 + memchr2(b'>', b'<', bytes.get(2..)?)?;
+    Some(if bytes[at] == b'>' { at + 1 } else { at })
+}
+
+/// Returns where text that is not blank begins and ends.
+fn text_in(bytes: &[u8]) -> Option<(usize, usize)> {
+    let begin = bytes.iter().position(|byte| !byte.is_ascii_whitespace())?;
+    Some((begin, begin + bytes[begin..].trim_ascii_end().len()))
+}
+
+/// Returns the length of a mark of some length with the text after it.
+pub(crate) fn with_text(bytes: &[u8], mark: usize) -> usize {
+    let text = &bytes[mark..];
+    let text = &text[..memchr(b'<', text).unwrap_or(text.len())];
+    mark + text.trim_ascii_end().len()
+}
+
+/// Returns the length of the start tag with which the bytes begin. A `<` cannot stand in the value of
+/// an attribute, so a tag with one lacks a quote, and ends there.
 pub(crate) fn tag_end(bytes: &[u8]) -> Option<usize> {
     let mut from = 1;
     loop {
         let at = from + memchr3(b'>', b'"', b'\'', &bytes[from..])?;
-        match bytes[at] {
-            b'>' => return Some(at + 1),
-            quote => from = at + 1 + memchr(quote, &bytes[at + 1..])? + 1,
+        if bytes[at] == b'>' {
+            return Some(at + 1);
         }
+        let end = at + 1 + memchr2(bytes[at], b'<', &bytes[at + 1..])?;
+        if bytes[end] == b'<' {
+            return Some(end);
+        }
+        from = end + 1;
     }
 }
 
@@ -320,7 +409,7 @@ fn well_formed(bytes: &[u8], is_whole: bool) -> WellFormed {
 fn is_last(bytes: &[u8]) -> bool {
     match bytes {
         [b'<', b'!' | b'?', ..] => true,
-        [b'<', ..] => memchr(b'>', bytes).is_none(),
+        [b'<', ..] => tag_end(bytes).is_none(),
         [b'&', ..] => memchr(b';', bytes).is_none(),
         _ => false,
     }
@@ -403,7 +492,7 @@ mod tests {
             ("<Student></InterchangeX>", &["Student: <Student>", "end"]),
             ("<Student><Name", &["Student: <Student><Name"]),
             ("</Student><School/>", &["stray: </Student>", "School: <School/>"]),
-            ("< a", &["stray: <"]),
+            ("< a", &["stray: < a"]),
             ("<Student", &["stray: <Student"]),
             ("<!ENTITY a 'b'><School/>", &["stray: <!ENTITY a 'b'>", "School: <School/>"]),
         ] {

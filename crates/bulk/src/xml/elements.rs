@@ -1,11 +1,13 @@
 //! The elements below a root, one after the other, however long the file is.
 
-use std::io::Read;
+use std::io::{Read, Seek};
 
 use homeroom_document::DOCUMENT_BYTES_MAX;
-use memchr::memrchr;
+use memchr::{memmem, memrchr};
 
-use super::bounds::{Below, Bounds, Element, EndTag};
+use super::bounds::{
+    Below, Bounds, COMMENT, COMMENT_END, Element, EndTag, OPEN_COMMENT, with_text,
+};
 use super::shapes::Shapes;
 use super::window::Window;
 use crate::place::{Malformed, Spot};
@@ -37,7 +39,7 @@ pub(crate) enum Found {
     Nothing,
 }
 
-impl<'s, R: Read> Elements<'s, R> {
+impl<'s, R: Read + Seek> Elements<'s, R> {
     /// Reads a source that begins at `spot`, between two elements below the named root.
     pub(crate) fn new(source: R, spot: Spot, shapes: &'s Shapes<'s>, root: &[u8]) -> Self {
         Self { window: Window::new(source, spot), bounds: Bounds::new(shapes, root) }
@@ -58,6 +60,16 @@ impl<'s, R: Read> Elements<'s, R> {
         loop {
             let is_full = self.bytes().len() >= ELEMENT_BYTES_MAX;
             let is_whole = self.window.is_whole();
+            if is_full && !is_whole && self.is_in_comment() {
+                if self.window.is_ahead(COMMENT_END, COMMENT).map_err(|e| self.unreadable(&e))? {
+                    self.pass_comment()?;
+                    continue;
+                }
+                return Ok(Found::Stray(
+                    self.spot(0).malformed(OPEN_COMMENT),
+                    with_text(self.bytes(), COMMENT.len()),
+                ));
+            }
             match self.bounds.next(self.window.bytes(), 0, is_whole || is_full) {
                 // Where it ends is not known: the bytes were taken for all there are.
                 Below::Element(element)
@@ -115,15 +127,44 @@ impl<'s, R: Read> Elements<'s, R> {
         Ok(self.window.spot().offset)
     }
 
+    /// Whether all bytes there are belong to a comment.
+    fn is_in_comment(&mut self) -> bool {
+        self.window.bytes().starts_with(COMMENT)
+            && self.bounds.next(self.window.bytes(), 0, false) == Below::Unfinished(0)
+    }
+
+    /// Goes on after a comment that has an end.
+    fn pass_comment(&mut self) -> Result<(), Malformed> {
+        self.window.advance(COMMENT.len());
+        loop {
+            let bytes = self.window.bytes();
+            if let Some(end) = memmem::find(bytes, COMMENT_END) {
+                self.window.advance(end + COMMENT_END.len());
+                return Ok(());
+            }
+            if self.window.is_whole() {
+                self.window.advance(bytes.len());
+                return Ok(());
+            }
+            // What may be the beginning of its end is kept.
+            self.window.advance(bytes.len().saturating_sub(COMMENT_END.len() - 1));
+            self.grow()?;
+        }
+    }
+
     fn grow(&mut self) -> Result<(), Malformed> {
-        let spot = self.window.spot();
-        let grown = self.window.grow();
-        grown.map_err(|error| spot.malformed(format!("the file cannot be read: {error}")))
+        self.window.grow().map_err(|error| self.unreadable(&error))
+    }
+
+    fn unreadable(&self, error: &std::io::Error) -> Malformed {
+        self.window.spot().malformed(format!("the file cannot be read: {error}"))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
     use crate::xml::window::BLOCK;
 
@@ -131,7 +172,7 @@ mod tests {
     fn elements(text: &str) -> Vec<String> {
         let model = crate::tests::model();
         let shapes = Shapes::of(&model);
-        let mut elements = Elements::new(text.as_bytes(), Spot::START, &shapes, b"InterchangeX");
+        let mut elements = Elements::new(Cursor::new(text), Spot::START, &shapes, b"InterchangeX");
         let mut found = vec![];
         loop {
             match elements.next().unwrap() {
@@ -165,6 +206,22 @@ mod tests {
             let one = format!("Grade {}", grade.len());
             assert_eq!(elements(&text), [one.clone(), one], "{before}");
         }
+    }
+
+    #[test]
+    fn a_comment_without_an_end_hides_nothing_and_one_with_an_end_is_passed_however_long_it_is() {
+        let filling = "<Grade>1</Grade>".repeat(ELEMENT_BYTES_MAX / 16 + 10);
+        let count = filling.len() / 16;
+        let one = "Grade 16".to_owned();
+
+        let closed = elements(&format!("<Grade>1</Grade><!--{filling}--><Grade>1</Grade>"));
+        let open = elements(&format!("<Grade>1</Grade><!--{filling}<Grade>1</Grade>"));
+        let second = elements(&format!("<!--{filling}<!-- x --><Grade>1</Grade>"));
+
+        assert_eq!(closed, [one.clone(), one.clone()]);
+        assert_eq!((open.len(), &*open[1]), (count + 3, OPEN_COMMENT));
+        assert_eq!((second.len(), &*second[0]), (count + 2, OPEN_COMMENT));
+        assert!(open.iter().chain(&second).filter(|found| **found == one).count() == 2 * count + 3);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reads the records of one interchange file.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use homeroom_document::{Code, DOCUMENT_BYTES_MAX};
@@ -151,7 +151,7 @@ impl<'a> XmlFile<'a> {
         let mut bytes = vec![];
         let read = self.open(spot)?.take(at.bytes.min(BYTES_MAX + 1)).read_to_end(&mut bytes);
         read.map_err(|error| unreadable(spot, &error))?;
-        let mut elements = Elements::new(&bytes[..], spot, self.shapes, &self.root.name);
+        let mut elements = Elements::new(Cursor::new(&bytes), spot, self.shapes, &self.root.name);
         let id = match elements.next()? {
             Found::Element(element) | Found::Large(element) if element.start == 0 => {
                 self.shapes.record_element(element.name(elements.bytes()))
@@ -262,7 +262,7 @@ fn broken(at: At, id: ResourceId, spot: Spot, message: &str) -> Record<'static> 
         path: String::new(),
         general: "A record is not well-formed XML.",
         message: format!("The record cannot be read: {message} (line {line}, column {column})."),
-        hint: "Mend the element there; the other records of the file are loaded.",
+        hint: "Mend the element there, and load it again.",
     };
     Record::flawed(at, Some(id), flaw)
 }

@@ -91,6 +91,9 @@ impl<'t> Pieces<'t> {
                 Ok(Some(Piece::End))
             }
             Event::Text(text) => Ok(Some(Piece::Text(text.xml10_content()))),
+            Event::CData(text) if text.contains("<![CDATA[") => {
+                Err("a CDATA section does not end before another begins".into())
+            }
             Event::CData(text) => Ok(Some(Piece::Text(text.xml10_content()))),
             Event::GeneralRef(reference) => {
                 let found = character(&reference)?;
@@ -98,6 +101,9 @@ impl<'t> Pieces<'t> {
             }
             Event::Decl(declaration) => check_encoding(&declaration).map(|()| None),
             Event::DocType(_) => Err(DOCTYPE.into()),
+            Event::Comment(text) if text.contains("<!--") => {
+                Err("a comment does not end before another begins".into())
+            }
             Event::Comment(_) | Event::PI(_) => Ok(None),
             Event::Eof => Ok(Some(Piece::Eof)),
         }
@@ -117,6 +123,10 @@ impl<'t> Pieces<'t> {
         let mut tag = Tag { name, ..Tag::default() };
         let after = bytes.get(from + length);
         if after.is_some_and(u8::is_ascii_whitespace) {
+            let end = self.end().min(bytes.len());
+            if memchr::memchr(b'<', &bytes[from..end]).is_some() {
+                return Err("a tag has a `<`: a quote or a `>` is missing before it".into());
+            }
             let (id, reference, is_nil) = attributes(start)?;
             tag.id = id.map(Cow::Owned);
             tag.reference = reference.map(Cow::Owned);

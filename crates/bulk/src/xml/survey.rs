@@ -40,11 +40,19 @@ pub(crate) fn survey(
     let is_empty = root.is_empty;
     let mut survey = Survey::of_root(root);
     survey.strays.extend(doctype.map(|at| at.malformed(DOCTYPE)));
-    let mut surveying = Surveying { index, shapes, levels, survey, ids: Collector::default() };
+    let mut surveying =
+        Surveying { index, shapes, levels, survey, more: None, ids: Collector::default() };
     if is_empty || surveying.records(&mut elements)? {
         surveying.after_root(&mut elements)?;
     }
-    let Surveying { mut survey, ids, .. } = surveying;
+    let Surveying { mut survey, more, ids, .. } = surveying;
+    survey.strays.extend(more.map(|(first, more)| Malformed {
+        message: format!(
+            "{}; {more} such parts from here on are not told one by one",
+            first.message
+        ),
+        ..first
+    }));
     survey.ids = ids.finish();
     Ok(survey)
 }
@@ -55,12 +63,17 @@ struct Surveying<'f> {
     shapes: &'f Shapes<'f>,
     levels: &'f Levels,
     survey: Survey,
+    /// The first stray that is not kept, and the number of all such.
+    more: Option<(Malformed, u64)>,
     ids: Collector,
 }
 
 impl Surveying<'_> {
     /// Finds the records below the root. Returns whether the root has an end.
-    fn records<R: Read>(&mut self, elements: &mut Elements<'_, R>) -> Result<bool, Malformed> {
+    fn records<R: Read + Seek>(
+        &mut self,
+        elements: &mut Elements<'_, R>,
+    ) -> Result<bool, Malformed> {
         loop {
             match elements.next()? {
                 Found::Element(element) => {
@@ -112,12 +125,15 @@ impl Surveying<'_> {
     fn stray(&mut self, stray: Malformed) {
         if self.survey.strays.len() < STRAYS_MAX {
             self.survey.strays.push(stray);
+        } else {
+            let (_, more) = self.more.get_or_insert((stray, 0));
+            *more += 1;
         }
     }
 
     /// Notes the ids in an element, and the references to ids. One that is not well formed has none
     /// from its fault on.
-    fn note_ids<R: Read>(
+    fn note_ids<R: Read + Seek>(
         &mut self,
         elements: &Elements<'_, R>,
         element: Element,
@@ -154,7 +170,10 @@ impl Surveying<'_> {
     }
 
     /// Looks for content after the root.
-    fn after_root<R: Read>(&mut self, elements: &mut Elements<'_, R>) -> Result<(), Malformed> {
+    fn after_root<R: Read + Seek>(
+        &mut self,
+        elements: &mut Elements<'_, R>,
+    ) -> Result<(), Malformed> {
         let stray = match elements.next()? {
             Found::Nothing => return Ok(()),
             Found::Element(element) | Found::Large(element) => elements.spot(element.start),

@@ -1,6 +1,8 @@
 //! A window over a file that is read from its beginning to its end.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
+
+use memchr::memmem;
 
 use crate::place::Spot;
 
@@ -17,7 +19,7 @@ pub(crate) struct Window<R> {
     is_whole: bool,
 }
 
-impl<R: Read> Window<R> {
+impl<R: Read + Seek> Window<R> {
     /// Makes a window over a source that begins at `spot`.
     pub(crate) fn new(source: R, spot: Spot) -> Self {
         Self { source, buffer: vec![], start: 0, spot, is_whole: false }
@@ -44,6 +46,26 @@ impl<R: Read> Window<R> {
         self.start += count;
     }
 
+    /// Whether `wanted` comes before any `other` in what has not been read yet. The window stays.
+    pub(crate) fn is_ahead(&mut self, wanted: &[u8], other: &[u8]) -> io::Result<bool> {
+        let back = self.source.stream_position()?;
+        // Either may have begun in what was read.
+        let begun = wanted.len().max(other.len()) - 1;
+        let mut ahead = self.buffer[self.buffer.len().saturating_sub(begun)..].to_vec();
+        let found = loop {
+            let limit = u64::try_from(BLOCK).unwrap_or(u64::MAX);
+            let read = (&mut self.source).take(limit).read_to_end(&mut ahead)?;
+            let wanted = memmem::find(&ahead, wanted);
+            let is_other = memmem::find(&ahead[..wanted.unwrap_or(ahead.len())], other).is_some();
+            if wanted.is_some() || is_other || read < BLOCK {
+                break wanted.is_some() && !is_other;
+            }
+            ahead.drain(..ahead.len() - begun);
+        };
+        self.source.seek(SeekFrom::Start(back))?;
+        Ok(found)
+    }
+
     /// Reads more bytes.
     pub(crate) fn grow(&mut self) -> io::Result<()> {
         self.buffer.drain(..self.start);
@@ -62,7 +84,7 @@ mod tests {
     #[test]
     fn a_window_grows_and_moves_to_the_end() {
         let text = "ab\nc".repeat(BLOCK / 2);
-        let mut window = Window::new(text.as_bytes(), Spot::START);
+        let mut window = Window::new(io::Cursor::new(&text), Spot::START);
         let mut seen = 0;
 
         while !window.is_whole() {

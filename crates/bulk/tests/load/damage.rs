@@ -59,6 +59,14 @@ fn each_damaged_record_is_rejected_in_its_place_and_all_others_are_loaded() {
         ("a value of a wrong type", replaced("2010-01-01", "soon")),
         ("an entity", replaced("<FirstName>A", "<FirstName>&bomb;")),
         ("a value that is missing", replaced("<FirstName>A</FirstName>", "")),
+        ("a quote that is not closed", replaced("<Student>", "<Student id=\"a>")),
+        ("a quote closed by another", replaced("<Student>", "<Student id='a\">")),
+        ("a quote within", replaced("<FirstName>", "<FirstName x=\"a>")),
+        ("an end tag without its end", replaced("</Student>", "</Student")),
+        ("an inner tag without its end", replaced("<FirstName>", "<FirstName")),
+        ("a comment without its end", replaced("<Name>", "<!-- <Name>")),
+        ("a section without its end", replaced("<FirstName>A", "<FirstName><![CDATA[A")),
+        ("an instruction without its end", replaced("<FirstName>A", "<FirstName><?A")),
     ] {
         assert_in_place(what, students(damage), 0);
     }
@@ -75,6 +83,33 @@ fn each_damaged_record_is_rejected_in_its_place_and_all_others_are_loaded() {
     );
     let rejects = assert_in_place("an unknown descriptor", students(unknown), 0);
     assert!(rejects.iter().all(|reject| reject["method"] == "descriptors"), "{rejects:?}");
+}
+
+#[test]
+fn what_stands_between_records_is_reported_in_its_place_and_hides_no_record() {
+    for (between, part) in [
+        ("<!-- hello ", "a comment does not end"),
+        ("<![CDATA[ ", "does not end"),
+        ("<?hello ", "does not end"),
+        ("hello", "there is text"),
+        ("<![CDATA[hello]]>", "there is text"),
+        ("</Pupil>", "no start tag"),
+    ] {
+        let (target, folder) = (target(), Folder::new());
+        folder.write("Student.xml", students(|record| [between, record].concat().into_bytes()));
+
+        let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+        assert_eq!(summary.loaded, STUDENTS as u64, "{between}: {rejects:?}");
+        let damaged: Vec<usize> = (0..STUDENTS).filter(|number| is_damaged(*number)).collect();
+        let lines: Vec<u64> = rejects.iter().map(|r| r["line"].as_u64().unwrap()).collect();
+        let expected: Vec<u64> = damaged.iter().map(|number| *number as u64 + 3).collect();
+        assert_eq!(lines, expected, "{between}: {rejects:?}");
+        let told = |reject: &Value| reject["message"].as_str().unwrap().contains(part);
+        assert!(rejects.iter().all(told), "{between}: {rejects:?}");
+        let hint = rejects[0]["hint"].as_str().unwrap();
+        assert!(!hint.contains("were loaded"), "{hint}");
+    }
 }
 
 #[test]
