@@ -212,6 +212,10 @@ async fn end(
         let reject: Value =
             serde_json::from_str(&line).map_err(|error| failed(error.to_string()))?;
         let Some(file) = reject["file"].as_str() else { continue };
+        // A record that repeats another was loaded.
+        if reject["repeats"].is_object() {
+            continue;
+        }
         let Some(at) = paths.iter().position(|path| path == file) else { continue };
         let reject = without_folder(reject, &folder);
         outs[at].add(&service.blobs, &reject).await.map_err(|error| failed(error.to_string()))?;

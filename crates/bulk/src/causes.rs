@@ -8,7 +8,7 @@ use homeroom_store::NaturalKey;
 
 use crate::checkpoint::ReportState;
 use crate::place::At;
-use crate::reject::Cause;
+use crate::reject::{Cause, DUPLICATE, Lacking, Missing};
 
 /// Most causes that are kept apart; all others are counted together.
 const CAUSES_MAX: usize = 1_000;
@@ -17,6 +17,11 @@ const CAUSES_MAX: usize = 1_000;
 const REJECTED_MAX: usize = 2_000_000;
 /// Most examples that are kept per cause.
 const EXAMPLES: usize = 3;
+
+/// Most documents that are remembered per cause as lacking.
+const LACKING_MAX: usize = 50;
+/// Most of them that are told.
+const LACKING_TOLD: usize = 5;
 
 /// Key by which rejects are grouped into causes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -54,6 +59,7 @@ pub(crate) struct Causes {
     /// Each cause, with the one from which it follows.
     all: Vec<(Cause, Option<CauseId>)>,
     by_group: HashMap<(Group, Option<CauseId>), CauseId>,
+    lacking: HashMap<CauseId, Vec<Lacking>>,
     rejected: HashMap<NaturalKey, (CauseId, At)>,
 }
 
@@ -63,10 +69,16 @@ impl Causes {
         let Reason { group, resource, what, hint, place: (file, line), root } = reason;
         let mut group = (group, root);
         let is_other = self.all.len() >= CAUSES_MAX && !self.by_group.contains_key(&group);
-        let (mut what, mut hint, mut resource) = (what, hint, resource);
+        let other;
+        let (mut what, mut hint) = (what, hint);
         if is_other {
-            group = (Group { r#type: "".into(), by: String::new() }, None);
-            (what, hint, resource) = ("Other faults.", "See the rejects.", None);
+            let by = resource.clone().unwrap_or_default();
+            group = (Group { r#type: "".into(), by }, None);
+            other = match &resource {
+                Some(resource) => format!("{resource}: other faults."),
+                None => "Other faults.".to_owned(),
+            };
+            (what, hint) = (other.as_str(), "See the rejects.");
         }
         let next = CauseId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
         let (r#type, root) = (group.0.r#type.clone(), group.1);
@@ -84,6 +96,7 @@ impl Causes {
                 line,
                 hint: hint.to_owned(),
                 examples: vec![],
+                lacking: vec![],
             };
             self.all.push((cause, root));
         }
@@ -103,6 +116,27 @@ impl Causes {
         let root = *root;
         if let Some((root, _)) = root.and_then(|root| self.get(root)) {
             root.following += count;
+        }
+    }
+
+    /// Counts the documents that a record of a cause lacks.
+    pub(crate) fn lack<'m>(&mut self, id: CauseId, missing: impl Iterator<Item = &'m Missing>) {
+        let missing: Vec<&Missing> = missing.collect();
+        let is_only = u64::from(missing.len() == 1);
+        let all = self.lacking.entry(id).or_default();
+        for Missing { resource, key, .. } in missing {
+            let is_full = all.len() == LACKING_MAX;
+            match all.iter_mut().find(|there| there.key == *key && there.resource == *resource) {
+                Some(there) => {
+                    there.count += 1;
+                    there.releases += is_only;
+                }
+                None if !is_full => {
+                    let (resource, key) = (resource.clone(), key.clone());
+                    all.push(Lacking { resource, key, count: 1, releases: is_only });
+                }
+                None => {}
+            }
         }
     }
 
@@ -131,7 +165,11 @@ impl Causes {
             let group = Group { r#type: Cow::Owned(r#type.clone()), by: by.clone() };
             ((group, root.map(CauseId)), CauseId(*id))
         });
-        Self { all: all.collect(), by_group: by_group.collect(), rejected: HashMap::new() }
+        let mut lacking: HashMap<CauseId, Vec<Lacking>> = HashMap::new();
+        for (id, one) in &state.lacking {
+            lacking.entry(CauseId(*id)).or_default().push(one.clone());
+        }
+        Self { all: all.collect(), by_group: by_group.collect(), lacking, rejected: HashMap::new() }
     }
 
     /// Adds the causes to the state of a report; the rejected identities are kept elsewhere.
@@ -142,6 +180,9 @@ impl Causes {
             (group.r#type.clone().into_owned(), group.by.clone(), number(root), id.0)
         });
         state.groups = groups.collect();
+        let lacking = self.lacking.iter();
+        state.lacking =
+            lacking.flat_map(|(id, all)| all.iter().map(|one| (id.0, one.clone()))).collect();
     }
 
     /// Returns the causes, those that bring about the most rejects first, and each before those
@@ -152,13 +193,25 @@ impl Causes {
             let id = root.unwrap_or(CauseId(*at));
             let top = &self.all[id.index()].0;
             let all = Reverse(top.count + top.following);
-            (all, top.what.clone(), id, root.is_some(), Reverse(cause.count), cause.what.clone())
+            (
+                top.r#type == DUPLICATE,
+                all,
+                top.what.clone(),
+                id,
+                root.is_some(),
+                Reverse(cause.count),
+                cause.what.clone(),
+            )
         });
         causes
             .into_iter()
-            .map(|((cause, _), _)| Cause {
-                releases: cause.count + cause.following,
-                ..cause.clone()
+            .map(|((cause, _), at)| {
+                let is_mended = cause.r#type != DUPLICATE;
+                let mut lacking = self.lacking.get(&CauseId(at)).cloned().unwrap_or_default();
+                lacking.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.key.cmp(&b.key)));
+                lacking.truncate(LACKING_TOLD);
+                let releases = if is_mended { cause.count + cause.following } else { 0 };
+                Cause { releases, lacking, ..cause.clone() }
             })
             .collect()
     }
@@ -237,6 +290,11 @@ mod tests {
 
         let sorted = causes.sorted();
 
+        let group = Group { r#type: "t".into(), by: "more".into() };
+        let resource = Some("ed-fi/students".to_owned());
+        let (what, hint, place, root) = ("m", "h", ("f", 1), None);
+        let of_students = causes.of(Reason { group, resource, what, hint, place, root });
+        assert_eq!(causes.all[of_students.index()].0.what, "ed-fi/students: other faults.");
         assert_eq!(sorted.len(), CAUSES_MAX + 1);
         assert_eq!((sorted[0].what.as_str(), sorted[0].count), ("Other faults.", 5));
     }

@@ -21,6 +21,8 @@ pub(crate) struct Checked {
     pub resource: Option<ResourceId>,
     /// Paths of elements or members that are ignored.
     pub strays: Vec<String>,
+    /// Number of rows that it is in a normalised schema: one, and one for each item of a collection.
+    pub records: u64,
     /// The result.
     pub result: CheckResult,
 }
@@ -59,6 +61,7 @@ pub(crate) enum Why {
 /// Checks a record. If `is_strict`, what is ignored or guessed otherwise is a violation.
 pub(crate) fn check(catalog: &Catalog, record: Record<'_>, is_strict: bool) -> Checked {
     let resource = record.resource.map(|id| catalog.model.resource(id));
+    let records = 1 + items(&record.json);
     let result = match (resource, record.lookups.is_empty()) {
         (Some(resource), true) if record.flaws.is_empty() => {
             match examine(catalog, resource, &record, is_strict) {
@@ -77,7 +80,16 @@ pub(crate) fn check(catalog: &Catalog, record: Record<'_>, is_strict: bool) -> C
     };
     // What is rejected is not ignored.
     let strays = if is_strict { vec![] } else { record.strays };
-    Checked { at: record.at, resource: record.resource, strays, result }
+    Checked { at: record.at, resource: record.resource, strays, records, result }
+}
+
+/// Counts the items of all collections.
+fn items(json: &Json<'_>) -> u64 {
+    match json {
+        Json::Array(all) => all.iter().map(|item| 1 + items(item)).sum(),
+        Json::Object(members) => members.iter().map(|(_, value)| items(value)).sum(),
+        Json::Null | Json::Boolean(_) | Json::Number(_) | Json::Text(_) => 0,
+    }
 }
 
 fn examine(

@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::LoadError;
 use crate::place::At;
-use crate::reject::{Cause, Summary, Tally};
+use crate::reject::{Cause, Lacking, Summary, Tally};
 use crate::source::SourceFile;
 
 /// Version of the file's form.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 /// Share of the documents after which another checkpoint is due.
 const SHARE: u64 = 250;
 /// Fewest documents between two checkpoints.
@@ -38,6 +38,11 @@ pub(crate) struct Position {
     pub offset: u64,
 }
 
+impl Position {
+    /// The place before the first record.
+    pub(crate) const START: Self = Self { level: 0, file: 0, offset: 0 };
+}
+
 /// What must be the same when a load is continued.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Terms {
@@ -46,6 +51,8 @@ pub(crate) struct Terms {
     is_strict: bool,
     results: Option<PathBuf>,
     rejects: Option<PathBuf>,
+    /// A sum of the mapping that was given.
+    map: Option<String>,
     files: Vec<FileMark>,
 }
 
@@ -78,6 +85,9 @@ pub(crate) struct Checkpoint {
     pub version_before: i64,
     /// Newest version that a document got before the checkpoint.
     pub version: i64,
+    /// Documents that a load which this one continues had written after its own checkpoint, and whose
+    /// records stand at or after the position: their keys in hexadecimal digits.
+    unknown: Vec<String>,
     /// Seconds that the load has taken.
     pub seconds: f64,
     /// The report.
@@ -95,6 +105,9 @@ pub(crate) struct ReportState {
     pub warnings: Vec<(u16, String, u64, At)>,
     /// Causes of rejects.
     pub causes: Vec<(Cause, Option<u32>)>,
+    /// For each cause by its index: the documents that its records lack, with the numbers of records
+    /// that lack them, and lack nothing else.
+    pub lacking: Vec<(u32, Lacking)>,
     /// The cause of each group of rejects.
     pub groups: Vec<(String, String, Option<u32>, u32)>,
     /// Number of bytes of results.
@@ -133,7 +146,7 @@ impl Terms {
         model: &Model,
         files: &[SourceFile],
         (select, is_strict): (&[String], bool),
-        (results, rejects): (Option<&Path>, Option<&Path>),
+        (results, rejects, map): (Option<&Path>, Option<&Path>, Option<&Path>),
     ) -> Self {
         let projects: Vec<String> =
             model.projects.iter().map(|p| format!("{} {}", p.name, p.version)).collect();
@@ -144,7 +157,7 @@ impl Terms {
                 about.mtime().wrapping_mul(1_000_000_000).wrapping_add(about.mtime_nsec())
             };
             FileMark {
-                name: file.name.clone(),
+                name: whole(Path::new(&file.name)).display().to_string(),
                 bytes: about.as_ref().map_or(0, std::fs::Metadata::len),
                 changed: about.as_ref().filter(|_| !is_copy).map_or(0, changed),
             }
@@ -153,8 +166,11 @@ impl Terms {
             model: format!("{}; {} resources", projects.join(", "), model.resources.len()),
             select: select.to_vec(),
             is_strict,
-            results: results.map(Path::to_owned),
-            rejects: rejects.map(Path::to_owned),
+            results: results.map(whole),
+            rejects: rejects.map(whole),
+            map: map
+                .and_then(|map| std::fs::read(map).ok())
+                .map(|text| format!("{:016x}", sum(&text))),
             files: files.iter().map(mark).collect(),
         }
     }
@@ -169,6 +185,9 @@ impl Terms {
         }
         if self.results != then.results || self.rejects != then.rejects {
             return Some("--results or --rejects differ".into());
+        }
+        if self.map != then.map {
+            return Some("--map or what it says differs".into());
         }
         let changed = self.files.iter().find(|file| !then.files.contains(file));
         let changed = changed.or_else(|| then.files.iter().find(|file| !self.files.contains(file)));
@@ -212,6 +231,17 @@ impl Checkpoint {
             Some(problem) => Err(refused(problem)),
             None => Ok(Some(found)),
         }
+    }
+
+    /// Returns the documents that were written after the checkpoint of an earlier part of the load.
+    pub(crate) fn unknown(&self) -> impl Iterator<Item = NaturalKey> + '_ {
+        let key = |text: &String| u128::from_str_radix(text, 16).ok();
+        self.unknown.iter().filter_map(key).map(|key| NaturalKey(key.to_be_bytes()))
+    }
+
+    /// Keeps such documents.
+    pub(crate) fn keep_unknown(&mut self, keys: impl Iterator<Item = NaturalKey>) {
+        self.unknown = keys.map(|key| format!("{:x}", u128::from_be_bytes(key.0))).collect();
     }
 
     /// Returns what was decided at or after the position.
@@ -313,6 +343,7 @@ impl Keeper {
             undecided: vec![],
             version_before: 0,
             version: 0,
+            unknown: vec![],
             seconds: 0.0,
             report,
         }
@@ -356,6 +387,17 @@ fn slots(path: &Path) -> [PathBuf; 2] {
     [path.to_owned(), path.with_added_extension("2")]
 }
 
+/// Returns a path as it is from everywhere: a server is given whole paths, a command those of its user.
+fn whole(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Returns a sum by which a change of a text is noticed (FNV-1a).
+fn sum(text: &[u8]) -> u64 {
+    let add = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    text.iter().fold(0xcbf2_9ce4_8422_2325, add)
+}
+
 fn remove(path: &Path) {
     for slot in slots(path) {
         _ = std::fs::remove_file(slot);
@@ -393,6 +435,7 @@ mod tests {
             is_strict: false,
             results: None,
             rejects: None,
+            map: None,
             files: vec![],
         };
         let mut keeper = Keeper::new(&folder.join("checkpoint"), terms, None, 1_000_000).unwrap();

@@ -235,6 +235,6 @@ fn flaw(message: String) -> Flaw {
         path: String::new(),
         general: "A row cannot be read.",
         message,
-        hint: "Mend the row there; the other rows of the file are loaded.",
+        hint: "Mend the row there, and load it again.",
     }
 }

@@ -114,12 +114,21 @@ impl CsvMaps {
     ///
     /// [`LoadError::Path`] with what is wrong with it.
     pub(crate) fn read(model: &Model, path: &Path) -> Result<Self, LoadError> {
+        Self::read_as(model, path, path)
+    }
+
+    /// Reads mappings whose text is at `content` as if it stood at `path`.
+    ///
+    /// # Errors
+    ///
+    /// As [`CsvMaps::read`].
+    pub(crate) fn read_as(model: &Model, content: &Path, path: &Path) -> Result<Self, LoadError> {
         let wrong = |problem: String| LoadError::Path { path: path.to_owned(), problem };
-        let about = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+        let about = std::fs::metadata(content).map_err(|error| wrong(error.to_string()))?;
         if about.len() > MAP_BYTES_MAX {
             return Err(wrong(format!("a file of mappings has at most {MAP_BYTES_MAX} bytes")));
         }
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let text = std::fs::read_to_string(content).map_err(|error| wrong(error.to_string()))?;
         let written: Written = toml::from_str(&text)
             .map_err(|error| wrong(format!("it is no file of [[map]] tables: {error}")))?;
         let mut maps = vec![];

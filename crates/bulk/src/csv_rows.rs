@@ -16,6 +16,9 @@ use crate::place::{Malformed, Spot};
 /// Bytes that are read at a time.
 const CHUNK: usize = 64 << 10;
 
+/// What is said of a quote without its end.
+const OPEN_QUOTE: &str = "a quote is opened and not closed";
+
 /// Splits a source into rows.
 pub(crate) struct Rows<R> {
     source: R,
@@ -84,6 +87,13 @@ impl<R: Read> Rows<R> {
         let (mut at, mut state) = (from, State::FieldStart);
         loop {
             while let Some(byte) = self.buffer.get(at) {
+                // A quote that closes nothing: the one before it, on an earlier line, was not closed.
+                let is_garbage = state == State::Quote
+                    && !matches!(*byte, b'"' | b'\r' | b'\n')
+                    && *byte != self.delimiter;
+                if is_garbage && let Some(line) = memchr::memchr(b'\n', &self.buffer[from..at]) {
+                    return Ok((from + line, Some(OPEN_QUOTE)));
+                }
                 state = match (state, *byte) {
                     (State::Quoted, b'"') => State::Quote,
                     (State::Quoted, _) | (State::Quote, b'"') => State::Quoted,
@@ -100,7 +110,7 @@ impl<R: Read> Rows<R> {
                 continue;
             }
             let problem = match state {
-                State::Quoted => Some("a quote is opened and never closed"),
+                State::Quoted => Some(OPEN_QUOTE),
                 _ if is_too_long => Some("the row is too long"),
                 _ => None,
             };
@@ -208,6 +218,19 @@ mod tests {
         assert_eq!(found.len(), 4, "{found:?}");
         assert_eq!(found[1], (2, "1,\"x".to_owned(), true));
         assert_eq!(found[3], (4, "3,z".to_owned(), false));
+    }
+
+    #[test]
+    fn a_quote_that_is_closed_by_one_of_another_row_spoils_one_row_only() {
+        for text in
+            ["a,b\n1,\"x\n2,\"y\",3\n4,z\n", "\"a\",\"b\"\n\"1\",\"x\n\"2\",\"y\"\n\"4\",z\n"]
+        {
+            let found = rows(text);
+
+            assert_eq!(found.len(), 4, "{found:?}");
+            let broken: Vec<bool> = found.iter().map(|(_, _, is_broken)| *is_broken).collect();
+            assert_eq!(broken, [false, true, false, false], "{found:?}");
+        }
     }
 
     #[test]

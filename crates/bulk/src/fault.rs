@@ -14,7 +14,7 @@ use crate::reject::Missing;
 
 /// Most violations that one message lists.
 const SPELLED_MAX: usize = 20;
-/// Most missing documents that the sentence of a cause lists.
+/// Most kinds of missing documents that the sentence of a cause lists.
 const LACKING_MAX: usize = 10;
 
 /// A document that a record refers to and that does not exist.
@@ -225,7 +225,7 @@ impl Fault<'_> {
         }));
         let r#type =
             |is_descriptor| if is_descriptor { Code::Invalid } else { Code::Unresolved }.urn();
-        let lacking: Vec<&Absent> = lacking(all).take(LACKING_MAX).collect();
+        let lacking: Vec<&Absent> = lacking(all).collect();
         if lacking.is_empty() {
             let Some(Absent { missing, is_descriptor, .. }) = all.first() else {
                 let group = Group { r#type: self.code().urn().into(), by: String::new() };
@@ -237,10 +237,23 @@ impl Fault<'_> {
             let group = Group { r#type: r#type(*is_descriptor).into(), by: what.clone() };
             return Words { message, hint, group, what };
         }
+        let mut kinds: Vec<String> = lacking
+            .iter()
+            .map(|absent| {
+                let resource = &absent.missing.resource;
+                if absent.is_descriptor {
+                    resource.clone()
+                } else {
+                    format!("{resource} {}", path_of(absent))
+                }
+            })
+            .collect();
+        kinds.sort_unstable();
+        kinds.dedup();
         let what = sentence(name, &lacking);
         let group = Group {
             r#type: r#type(lacking.iter().any(|absent| absent.is_descriptor)).into(),
-            by: what.to_lowercase(),
+            by: format!("{name} lacks {}", kinds.join(", ")),
         };
         Words { message, hint: hint(&lacking), group, what }
     }
@@ -255,27 +268,42 @@ pub(crate) fn lacking(all: &[Absent]) -> impl Iterator<Item = &Absent> {
 fn sentence(name: &str, lacking: &[&Absent]) -> String {
     let (descriptors, others): (Vec<&Absent>, Vec<&Absent>) =
         lacking.iter().copied().partition(|absent| absent.is_descriptor);
-    let used = |absent: &&Absent| format!("the {} {}", absent.missing.resource, absent.missing.key);
-    let used = each_once(descriptors.iter().map(used));
-    let path = |absent: &Absent| without_indices(&absent.missing.path);
-    let meant = |absent: &&Absent| format!("a {} ({})", absent.missing.resource, path(absent));
-    let meant = each_once(others.iter().map(meant));
+    let mut used = each_once(descriptors.iter().map(|absent| absent.missing.resource.clone()));
+    used.sort_unstable();
+    let used = limited(used);
+    let meant = |absent: &&Absent| format!("a {} ({})", absent.missing.resource, path_of(absent));
+    let meant = limited(each_once(others.iter().map(meant)));
     let mut said = vec![];
     match used.as_slice() {
         [] => {}
-        [_] => said.push(format!("uses {}, which is not in the store", listed(&used))),
-        _ => said.push(format!("uses {}, which are not in the store", listed(&used))),
+        [_] => said.push(format!("uses a {} that is not in the store", listed(&used))),
+        _ => said.push(format!("uses values of {} that are not in the store", listed(&used))),
     }
     match (meant.as_slice(), others.first()) {
         ([_], Some(only)) => said.push(format!(
             "refers to a {} that does not exist ({})",
             only.missing.resource,
-            path(only)
+            path_of(only)
         )),
         ([], _) | (_, None) => {}
         _ => said.push(format!("refers to {} that do not exist", listed(&meant))),
     }
     format!("{name} {}.", said.join(", and "))
+}
+
+/// Returns the place of a reference, the same for all items of a collection.
+fn path_of(absent: &Absent) -> String {
+    without_indices(&absent.missing.path)
+}
+
+/// Cuts a list of kinds.
+fn limited(mut kinds: Vec<String>) -> Vec<String> {
+    let more = kinds.len().saturating_sub(LACKING_MAX);
+    if more > 1 {
+        kinds.truncate(LACKING_MAX);
+        kinds.push(format!("{more} more kinds"));
+    }
+    kinds
 }
 
 /// Says what to do about documents that are missing.
@@ -289,7 +317,7 @@ fn hint(lacking: &[&Absent]) -> String {
     let others = kinds(&|absent| !absent.is_descriptor && absent.is_in_input);
     let mut said = vec![];
     if !descriptors.is_empty() {
-        let names = listed(&descriptors);
+        let names = listed(&limited(descriptors));
         said.push(format!("Load the {names} first, or use a value that the store has."));
     }
     if !unknown.is_empty() {

@@ -2,19 +2,21 @@
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use homeroom_export::MANIFEST;
 use homeroom_model::Model;
-use homeroom_store::is_held_here;
+use homeroom_store::{Uuid, is_held_here};
 
 use crate::csv_file::CsvLayout;
 use crate::csv_map::CsvMaps;
+use crate::encoding::as_utf8;
 use crate::error::LoadError;
 use crate::exported::ExportedTables;
 use crate::json_items::Layout;
-use crate::manifest::{self, Listed};
+use crate::manifest::{self, List, Listed};
 use crate::packed::{Packing, Unpacked, unpack};
 use crate::place::Malformed;
 use crate::source::{Extension, Format, SourceFile, format_of, irregular};
@@ -84,15 +86,48 @@ impl Finding<'_> {
             }
             return Ok(());
         }
-        if let Some(files) = manifest::listed(path)? {
+        if let Some(List { files, damage }) = manifest::listed(path)? {
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
             for file in files {
                 let relative = file.path.strip_prefix(&folder).unwrap_or(&file.path).to_owned();
                 self.listed(file, relative)?;
             }
+            if let Some(damage) = damage {
+                let relative = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
+                self.unreadable(path, relative, damage);
+            }
             return Ok(());
         }
+        self.maps_beside(path)?;
         self.file(path, path.file_name().map_or_else(PathBuf::new, PathBuf::from))
+    }
+
+    /// Reads the mapping of a CSV file from a file beside it, unless it has one: that of its own name, or
+    /// one that names it.
+    fn maps_beside(&mut self, path: &Path) -> Result<(), LoadError> {
+        let is_packed = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
+        let plain = if is_packed { path.with_extension("") } else { path.to_owned() };
+        if Extension::of(&plain) != Some(Extension::Csv)
+            || self.maps.iter().any(|maps| maps.of(path).is_some())
+        {
+            return Ok(());
+        }
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let beside = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut beside: Vec<PathBuf> =
+            beside.map(|entry| entry.path()).filter(|path| is_toml(path)).collect();
+        beside.sort_by_key(|map| (map.file_stem() != plain.file_stem(), map.clone()));
+        for map in beside.iter().filter(|map| CsvMaps::is_at(map)) {
+            let maps = CsvMaps::read(self.model, map)?;
+            if maps.of(path).is_some() {
+                self.maps.push(maps);
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn folder(&mut self, path: &Path) -> Result<(), LoadError> {
@@ -147,7 +182,16 @@ impl Finding<'_> {
             Some(packing) => self.packed(path, path, &relative, packing),
             None => {
                 let format = self.format(path, path);
-                self.add(path, relative, format, None);
+                match (&format, as_utf8(path)) {
+                    (Format::Xml, Some(Ok(spool))) => {
+                        self.add(path, relative, format, Some((spool, None)));
+                    }
+                    (Format::Xml, Some(Err(error))) => {
+                        let problem = format!("the file cannot be read: {error}");
+                        self.unreadable(path, relative, problem);
+                    }
+                    _ => self.add(path, relative, format, None),
+                }
             }
         }
         Ok(())
@@ -194,13 +238,21 @@ impl Finding<'_> {
 
     /// Takes the files in a packed one. `content` is where its bytes are.
     fn packed(&mut self, path: &Path, content: &Path, relative: &Path, packing: Packing) {
-        let is_wanted =
-            |inner: &Path| Extension::of(inner).is_some() && !is_beside_documents(inner);
-        let unpacked = match unpack(path, content, packing, &is_wanted) {
+        let is_wanted = |inner: &Path| {
+            is_searched_for(inner) && !is_beside_documents(inner)
+                || inner.file_name().is_some_and(|name| name == MANIFEST)
+        };
+        let mut unpacked = match unpack(path, content, packing, &is_wanted) {
             Ok(unpacked) => unpacked,
             Err(problem) => return self.unreadable(path, relative.to_owned(), problem),
         };
-        if unpacked.is_empty() {
+        let before = self.found.len();
+        if packing == Packing::Zip {
+            unpacked = self.maps_within(path, unpacked);
+            unpacked = unpacked.into_iter().map(plainly).collect();
+            unpacked = self.tables_within(path, relative, unpacked);
+        }
+        if unpacked.is_empty() && self.found.len() == before {
             let problem = "the archive has no .xml, .jsonl, .ndjson, .json or .csv file".to_owned();
             return self.unreadable(path, relative.to_owned(), problem);
         }
@@ -214,6 +266,10 @@ impl Finding<'_> {
             match content {
                 Ok(spool) => {
                     let format = self.format(&named, spool.path());
+                    let spool = match (&format, as_utf8(spool.path())) {
+                        (Format::Xml, Some(Ok(recoded))) => recoded,
+                        _ => spool,
+                    };
                     self.add(path, relative, format, Some((spool, damage)));
                 }
                 Err(problem) => self.unreadable(path, relative, problem),
@@ -224,6 +280,76 @@ impl Finding<'_> {
                 file.name = path.join(&inner).display().to_string();
             }
         }
+    }
+
+    /// Reads the mappings in an archive; returns its other files.
+    fn maps_within(&mut self, path: &Path, unpacked: Vec<Unpacked>) -> Vec<Unpacked> {
+        let (maps, others): (Vec<Unpacked>, Vec<Unpacked>) =
+            unpacked.into_iter().partition(|file| is_toml(&file.inner));
+        for Unpacked { inner, content, .. } in maps {
+            let Ok(spool) = content else { continue };
+            if !CsvMaps::is_at(spool.path()) {
+                continue;
+            }
+            match CsvMaps::read_as(self.model, spool.path(), &path.with_extension("").join(&inner))
+            {
+                Ok(maps) => self.maps.push(maps),
+                Err(error) => self.unreadable(&path.join(&inner), inner, error.to_string()),
+            }
+        }
+        others
+    }
+
+    /// Takes the tables of an export in an archive; returns its other files.
+    fn tables_within(
+        &mut self,
+        path: &Path,
+        relative: &Path,
+        unpacked: Vec<Unpacked>,
+    ) -> Vec<Unpacked> {
+        let is_manifest = |inner: &Path| inner.file_name().is_some_and(|name| name == MANIFEST);
+        let tables = self.tables.get_or_init(|| ExportedTables::new(self.model));
+        let is_table = |inner: &Path| {
+            Extension::of(inner) == Some(Extension::Csv)
+                && tables.of(inner).is_some()
+                && !self
+                    .maps
+                    .iter()
+                    .any(|maps| maps.of(&path.with_extension("").join(inner)).is_some())
+        };
+        let (beside, others): (Vec<Unpacked>, Vec<Unpacked>) = unpacked
+            .into_iter()
+            .partition(|file| is_manifest(&file.inner) || is_table(&file.inner));
+        if beside.iter().all(|file| is_manifest(&file.inner)) {
+            return others;
+        }
+        let view = match View::of(&beside) {
+            Ok(view) => view,
+            Err(error) => {
+                let problem = format!("its tables cannot be kept for reading: {error}");
+                self.unreadable(path, relative.to_owned(), problem);
+                return others;
+            }
+        };
+        for Unpacked { inner, content, .. } in &beside {
+            if is_manifest(inner) {
+                continue;
+            }
+            let before = self.found.len();
+            let relative = relative.with_extension("").join(inner);
+            match content {
+                Ok(_) => _ = self.exported(&view.0.join(inner), &relative),
+                Err(problem) => self.unreadable(path, relative, problem.clone()),
+            }
+            for file in &mut self.found[before..] {
+                file.name = path.join(inner).display().to_string();
+                if let Format::Unreadable(problem) = &mut file.format {
+                    let folder = view.0.display().to_string();
+                    *problem = problem.replace(&folder, &path.display().to_string());
+                }
+            }
+        }
+        others
     }
 
     fn format(&self, named: &Path, content: &Path) -> Format {
@@ -293,6 +419,51 @@ impl Finding<'_> {
     }
 }
 
+/// A folder in which the unpacked files of an archive have their names, as long as this value lives.
+struct View(PathBuf);
+
+impl View {
+    fn of(files: &[Unpacked]) -> std::io::Result<Self> {
+        let view = Self(std::env::temp_dir().join(format!("homeroom-load-{}", Uuid::new())));
+        let mut folders = std::fs::DirBuilder::new();
+        folders.recursive(true).mode(0o700);
+        folders.create(&view.0)?;
+        for Unpacked { inner, content, .. } in files {
+            let Ok(spool) = content else { continue };
+            let to = view.0.join(inner);
+            if let Some(folder) = to.parent() {
+                folders.create(folder)?;
+            }
+            std::os::unix::fs::symlink(spool.path(), to)?;
+        }
+        Ok(view)
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Unpacks a file of an archive that is packed once more.
+pub(crate) fn plainly(file: Unpacked) -> Unpacked {
+    let ending = file.inner.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let content = match (&file.content, ending.to_ascii_lowercase().as_str()) {
+        (Ok(spool), "gz" | "gzip") => unpack(&file.inner, spool.path(), Packing::Gzip, &|_| true),
+        (Ok(_), "zip") => Err("an archive in an archive is not unpacked; unpack it first".into()),
+        _ => return file,
+    };
+    match content.map(|mut unpacked| unpacked.pop()) {
+        Ok(Some(unpacked)) => {
+            let damage = unpacked.damage.or(file.damage);
+            Unpacked { inner: file.inner.with_file_name(&unpacked.inner), damage, ..unpacked }
+        }
+        Ok(None) => file,
+        Err(problem) => Unpacked { content: Err(problem), ..file },
+    }
+}
+
 fn is_toml(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
 }
@@ -323,7 +494,12 @@ pub(crate) fn refuse_as_output(files: &[SourceFile], path: &Path) -> Result<(), 
     Ok(())
 }
 
-fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), LoadError> {
+/// Finds the files of a folder that may be loaded, by name.
+pub(crate) fn search(
+    folder: &Path,
+    depth: usize,
+    files: &mut Vec<PathBuf>,
+) -> Result<(), LoadError> {
     let wrong = |problem: String| LoadError::Path { path: folder.to_owned(), problem };
     let Some(depth) = depth.checked_sub(1) else {
         return Err(wrong(format!("folders are nested deeper than {FOLDERS_MAX}")));
@@ -362,7 +538,8 @@ fn is_searched_for(path: &Path) -> bool {
 /// named explicitly is read nevertheless.
 const BESIDE_DOCUMENTS: [&str; 3] = ["manifest.json", "deletes.jsonl", "deletes.jsonl.gz"];
 
-fn is_beside_documents(path: &Path) -> bool {
+/// Whether a file in a folder or archive is one that an export writes beside its documents.
+pub(crate) fn is_beside_documents(path: &Path) -> bool {
     path.file_name().is_some_and(|name| BESIDE_DOCUMENTS.iter().any(|beside| name == *beside))
 }
 

@@ -97,6 +97,7 @@ impl<'a> Intake<'a> {
     pub(crate) fn take(&mut self, record: Checked, given: Option<String>) -> Result<(), LoadError> {
         self.go_on()?;
         self.report.counts.documents += 1;
+        self.report.counts.records += record.records;
         self.last = Some(self.position(record.at, record.resource));
         self.offer(record, given, 0)?;
         self.take_ready()
@@ -148,15 +149,37 @@ impl<'a> Intake<'a> {
     }
 
     /// Continues at a checkpoint.
-    pub(crate) fn resume(&mut self, from: &Checkpoint) {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of the store.
+    pub(crate) fn resume(&mut self, from: &Checkpoint) -> Result<(), LoadError> {
         self.undecided =
             from.undecided.iter().map(|(id, count)| (ResourceId(*id), *count)).collect();
         for (at, resource) in &from.waiting {
             self.reopen(ResourceId(*resource));
             self.ready.push_back((*at, 1, ResourceId(*resource)));
         }
-        self.writing.resume((from.version_before, from.version));
+        let resources = self.origin.map(|origin| origin.sources.counts()).unwrap_or_default();
+        self.writing.resume(from, resources.into_keys())?;
+        self.decided_lately.extend(&from.decided);
         self.last = Some(from.position);
+        Ok(())
+    }
+
+    /// Writes a checkpoint before the first record, so that a load which is interrupted before the
+    /// next one knows what it has stored.
+    ///
+    /// # Errors
+    ///
+    /// As [`Intake::take`].
+    pub(crate) fn keep_beginning(&mut self, seconds: f64) -> Result<(), LoadError> {
+        let Some(keeper) = self.report.keeper() else { return Ok(()) };
+        let mut now = keeper.blank(Position::START, self.report.state());
+        now.undecided = self.undecided.iter().map(|(id, count)| (id.0, *count)).collect();
+        now.seconds = seconds;
+        self.writing.keep(&mut now);
+        self.report.write_checkpoint(now)
     }
 
     /// Writes a checkpoint if one is due; `seconds` is how long the load has taken.
@@ -166,11 +189,12 @@ impl<'a> Intake<'a> {
     /// As [`Intake::take`].
     pub(crate) fn keep(&mut self, seconds: f64) -> Result<(), LoadError> {
         let Some(keeper) = self.report.due(self.waiting.len() as u64) else { return Ok(()) };
-        let (mut first, mut count) = (None, 0);
+        let (mut first, mut count, mut records) = (None, 0, 0);
         let mut waiting: Vec<(At, ResourceId)> = vec![];
         for entry in self.writing.on_the_way() {
             if entry.attempt == 0 {
                 count += 1;
+                records += entry.records;
                 first = first.or(Some(self.position(entry.at, Some(entry.resource))));
             } else {
                 waiting.push((entry.at, entry.resource));
@@ -188,6 +212,7 @@ impl<'a> Intake<'a> {
         let Some(position) = first.or(after) else { return Ok(()) };
         let mut now = keeper.blank(position, self.report.state());
         now.report.counts.documents -= count;
+        now.report.counts.records = now.report.counts.records.saturating_sub(records);
         self.decided_lately.retain(|decided| *decided >= position);
         let places = waiting.iter().map(|(at, resource)| self.position(*at, Some(*resource)));
         now.decided = places.filter(|place| *place >= position).collect();
@@ -195,7 +220,7 @@ impl<'a> Intake<'a> {
         now.waiting = waiting.into_iter().map(|(at, resource)| (at, resource.0)).collect();
         now.undecided =
             undecided.into_iter().map(|(resource, count)| (resource.0, count)).collect();
-        (now.version_before, now.version) = self.writing.versions();
+        self.writing.keep(&mut now);
         now.seconds = seconds;
         self.report.write_checkpoint(now)
     }
@@ -247,7 +272,7 @@ impl<'a> Intake<'a> {
         given: Option<String>,
         attempt: u8,
     ) -> Result<(), LoadError> {
-        let Checked { at, resource, strays, result } = record;
+        let Checked { at, resource, strays, records, result } = record;
         if let Some(resource) = resource
             && attempt == 0
         {
@@ -256,7 +281,7 @@ impl<'a> Intake<'a> {
         match (result, resource) {
             (CheckResult::Document(document), Some(resource)) => {
                 let keys = (document.key, document.alias);
-                let entry = Entry { at, resource, keys, given, attempt };
+                let entry = Entry { at, resource, keys, given, attempt, records };
                 if self.writing.add(entry, *document) {
                     self.flush(1)?;
                 }
@@ -299,14 +324,11 @@ impl<'a> Intake<'a> {
         for (entry, outcome) in done {
             match outcome {
                 Ok((written, before)) => {
-                    if before == Before::Input {
-                        self.report.warn_repeated(entry.resource, entry.at);
-                    }
                     let effect = match (written.effect, before) {
                         (Effect::Unchanged, Before::Interruption) => Effect::Updated,
                         (effect, _) => effect,
                     };
-                    self.stored(&entry, effect);
+                    self.stored(&entry, effect, before)?;
                 }
                 Err(Refused::Decision(refusal)) => self.refused(entry, &refusal)?,
                 Err(Refused::Store(error)) => return Err(error.into()),
@@ -315,7 +337,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    fn stored(&mut self, entry: &Entry, effect: Effect) {
+    fn stored(&mut self, entry: &Entry, effect: Effect, before: Before) -> Result<(), LoadError> {
         let tally = self.report.tally(Some(entry.resource));
         match effect {
             Effect::Created | Effect::Updated => {
@@ -327,7 +349,12 @@ impl<'a> Intake<'a> {
                 self.report.counts.unchanged += 1;
             }
         }
-        self.report.count_stored(entry.at);
+        let earlier = self.report.count_stored(entry.keys.0, entry.at);
+        if before == Before::Input {
+            let resource = self.target.catalog.model.resource(entry.resource);
+            let sources = self.origin.map(|origin| origin.sources);
+            self.report.repeated(sources, resource, entry.at, earlier)?;
+        }
         self.decided(entry.resource);
         for key in std::iter::once(entry.keys.0).chain(entry.keys.1) {
             for waiter in self.waiting.take(key) {
@@ -335,6 +362,7 @@ impl<'a> Intake<'a> {
                 self.ready.push_back((waiter.at, 1, waiter.resource));
             }
         }
+        Ok(())
     }
 
     /// Marks one record of a resource as stored, rejected or waiting.

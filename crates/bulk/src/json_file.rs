@@ -57,6 +57,7 @@ impl JsonFile<'_> {
             };
             survey.record(levels, resource, start, items.spot.offset);
         }
+        survey.strays = items.strays;
         Ok(survey)
     }
 

@@ -37,6 +37,7 @@ mod csv_file;
 mod csv_map;
 mod csv_rows;
 mod deleting;
+mod encoding;
 mod error;
 mod existing;
 mod exported;
@@ -54,6 +55,7 @@ mod load;
 mod manifest;
 mod packed;
 mod place;
+mod plain;
 mod reading;
 mod record;
 mod reject;
@@ -72,7 +74,11 @@ mod xml;
 pub use error::LoadError;
 pub use find::STDIN_BYTES_MAX;
 pub use load::{LoadOptions, Phase, Progress, load, load_as, load_direct, load_documents};
-pub use reject::{Cause, FileCounts, Missing, Reject, RejectedAt, Summary, Tally, Warning};
+pub use plain::{NotTaken, PlainFile, plain_files};
+pub use reject::{
+    Cause, Duplicate, FileCounts, Lacking, Missing, Reject, RejectedAt, Repeats, Summary, Tally,
+    Warning,
+};
 pub use report::RESULTS;
 pub use rights::Rights;
 

@@ -201,7 +201,12 @@ fn run<'t>(
     let names = files.iter().map(|file| file.name.clone()).collect();
     let (results, rejects) = (options.results.as_deref(), options.rejects.as_deref());
     let checkpoint = options.checkpoint.as_deref();
-    let terms = Terms::of(&model, &files, (&options.select, options.strict), (results, rejects));
+    let terms = Terms::of(
+        &model,
+        &files,
+        (&options.select, options.strict),
+        (results, rejects, options.map.as_deref()),
+    );
     let from = match checkpoint.filter(|_| options.resume) {
         Some(path) => Checkpoint::read(path, &terms)?,
         None => None,
@@ -254,8 +259,9 @@ fn run<'t>(
     let mut intake = Intake::new(target, Some(origin), report, options.dry_run, is_stopped)?;
     let mut decided = from.as_ref().map(Checkpoint::decided).unwrap_or_default();
     let before = from.as_ref().map_or(0.0, |from| from.seconds);
-    if let Some(from) = &from {
-        intake.resume(from);
+    match &from {
+        Some(from) => intake.resume(from)?,
+        None => intake.keep_beginning(began.elapsed().as_secs_f64())?,
     }
     let position = from.map(|from| from.position);
     let mut tell = |intake: &Intake<'_>, phase| {

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use homeroom_export::{Formulas, MANIFEST, Manifest};
-use quick_xml::Reader;
-use quick_xml::events::Event;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
 
 use crate::error::LoadError;
+use crate::xml::character;
 
 /// Most bytes of a list of files.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
@@ -22,12 +23,21 @@ pub(crate) struct Listed {
     pub bytes: Option<u64>,
 }
 
+/// A list of files.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct List {
+    /// The files.
+    pub files: Vec<Listed>,
+    /// Why the rest of it cannot be read, as a sentence without its end.
+    pub damage: Option<String>,
+}
+
 /// Returns the files that a list names, or [`None`] if the file is no list.
 ///
 /// # Errors
 ///
 /// [`LoadError::Path`] when it is a list that cannot be used.
-pub(crate) fn listed(path: &Path) -> Result<Option<Vec<Listed>>, LoadError> {
+pub(crate) fn listed(path: &Path) -> Result<Option<List>, LoadError> {
     let Ok(about) = std::fs::metadata(path) else { return Ok(None) };
     if !about.is_file() {
         return Ok(None);
@@ -40,7 +50,8 @@ pub(crate) fn listed(path: &Path) -> Result<Option<Vec<Listed>>, LoadError> {
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     if is_ours {
-        return exported(path, folder).map(Some);
+        let files = exported(path, folder)?;
+        return Ok(Some(List { files, damage: None }));
     }
     Ok(xml(path, folder))
 }
@@ -77,40 +88,83 @@ fn plain(path: &str) -> PathBuf {
 }
 
 /// Reads a list in XML: every element or attribute with the name of a path, whatever is around it.
-fn xml(path: &Path, folder: &Path) -> Option<Vec<Listed>> {
+fn xml(path: &Path, folder: &Path) -> Option<List> {
     let head = head(path)?;
     if !is_list(&head) {
         return None;
     }
     let text = std::fs::read_to_string(path).ok()?;
     let mut reader = Reader::from_str(&text);
-    let mut files: Vec<PathBuf> = vec![];
-    let mut is_path = false;
-    let mut take = |text: &str| {
-        let text = text.trim().replace('\\', "/");
-        if !text.is_empty() {
-            files.push(folder.join(text));
+    let mut list = List::default();
+    // The text of the element with the name of a path that is open.
+    let mut open: Option<String> = None;
+    let mut depth = 0_usize;
+    let damage = loop {
+        let event = match reader.read_event() {
+            Ok(event) => event,
+            Err(error) => break Some(error.to_string()),
+        };
+        match event {
+            Event::Start(tag) | Event::Empty(tag) if is_broken(&tag) => {
+                break Some("an attribute cannot be read".to_owned());
+            }
+            Event::Start(tag) => {
+                depth += 1;
+                list.attributes(folder, &tag);
+                open = is_path_name(tag.local_name().as_ref()).then(String::new);
+            }
+            Event::Empty(tag) => list.attributes(folder, &tag),
+            Event::Text(text) => open.iter_mut().for_each(|open| open.push_str(&text)),
+            Event::CData(text) => open.iter_mut().for_each(|open| open.push_str(&text)),
+            Event::GeneralRef(reference) => match character(&reference) {
+                Ok(found) => open.iter_mut().for_each(|open| open.push(found)),
+                Err(message) => break Some(message),
+            },
+            Event::End(_) => {
+                depth = depth.saturating_sub(1);
+                if let Some(path) = open.take() {
+                    list.take(folder, &path);
+                }
+            }
+            Event::Eof if depth > 0 => break Some("it ends before its root element does".into()),
+            Event::Eof => break None,
+            _ => {}
         }
     };
-    loop {
-        match reader.read_event() {
-            Ok(Event::Start(tag) | Event::Empty(tag)) => {
-                for attribute in tag.attributes().flatten() {
-                    let name = attribute.key.local_name();
-                    if is_path_name(name.as_ref()) {
-                        take(&attribute.value);
-                    }
-                }
-                is_path = is_path_name(tag.local_name().as_ref());
+    list.damage = damage.map(|damage| {
+        let end = usize::try_from(reader.error_position().max(reader.buffer_position()));
+        let before = text.as_bytes().get(..end.unwrap_or(0)).unwrap_or(text.as_bytes());
+        let line = 1 + memchr::memchr_iter(b'\n', before).count();
+        format!(
+            "it is a list of files that cannot be read from line {line} on ({damage}); only the {} \
+             files that it names before are taken",
+            list.files.len()
+        )
+    });
+    Some(list)
+}
+
+fn is_broken(tag: &BytesStart<'_>) -> bool {
+    tag.attributes().any(|attribute| attribute.is_err())
+}
+
+impl List {
+    fn attributes(&mut self, folder: &Path, tag: &BytesStart<'_>) {
+        for attribute in tag.attributes().flatten() {
+            if is_path_name(attribute.key.local_name().as_ref())
+                && let Ok(path) = attribute.normalized_value(XmlVersion::Implicit1_0)
+            {
+                self.take(folder, &path);
             }
-            Ok(Event::Text(text)) if is_path => take(&text),
-            Ok(Event::End(_)) => is_path = false,
-            Ok(Event::Eof) | Err(_) => break,
-            Ok(_) => {}
         }
     }
-    let listed = files.into_iter().map(|path| Listed { path, bytes: None });
-    Some(listed.collect())
+
+    fn take(&mut self, folder: &Path, path: &str) {
+        let path = path.trim().replace('\\', "/");
+        if !path.is_empty() {
+            self.files.push(Listed { path: folder.join(path), bytes: None });
+        }
+    }
 }
 
 fn is_path_name(name: &str) -> bool {
@@ -159,8 +213,31 @@ mod tests {
 
             let found = listed(&path).unwrap().unwrap();
 
-            let paths: Vec<PathBuf> = found.into_iter().map(|file| file.path).collect();
+            assert_eq!(found.damage, None);
+            let paths: Vec<PathBuf> = found.files.into_iter().map(|file| file.path).collect();
             assert_eq!(paths, [folder.path().join("a.xml"), folder.path().join("b/c.xml")]);
+        }
+        for (text, paths, is_damaged) in [
+            (
+                "<Interchanges><Filename>A&amp;B.xml</Filename><Filename><![CDATA[C.xml]]></Filename>\
+              </Interchanges>",
+                &["A&B.xml", "C.xml"][..],
+                false,
+            ),
+            (
+                "<Interchanges><Filename>a.xml</Filename>\n<b></c><Filename>d.xml</Filename>\
+              </Interchanges>",
+                &["a.xml"],
+                true,
+            ),
+            ("<Interchanges><Filename>a.xml</Filename>", &["a.xml"], true),
+        ] {
+            let path = folder.write("list.xml", text);
+            let found = listed(&path).unwrap().unwrap();
+            let expected: Vec<PathBuf> =
+                paths.iter().map(|path| folder.path().join(path)).collect();
+            let named: Vec<PathBuf> = found.files.into_iter().map(|file| file.path).collect();
+            assert_eq!((named, found.damage.is_some()), (expected, is_damaged), "{text}");
         }
         let path =
             folder.write("Student.xml", "<InterchangeStudent><Student/></InterchangeStudent>");

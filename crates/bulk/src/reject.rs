@@ -42,6 +42,50 @@ pub struct Reject {
     pub line_numbers: [u64; 1],
 }
 
+/// A record that has the identity of an earlier one: one line of the results. It was loaded, and takes
+/// the place of the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Duplicate {
+    /// Path of the file, as it was given.
+    pub file: String,
+    /// Line on which the record begins, from 1.
+    pub line: u64,
+    /// The record's XML element; null in JSON files.
+    pub element: Option<String>,
+    /// Its resource, `ed-fi/students`.
+    pub resource: String,
+    /// `urn:homeroom:load:duplicate`.
+    pub r#type: &'static str,
+    /// What it repeats.
+    pub message: String,
+    /// What to do about it.
+    pub hint: &'static str,
+    /// Place of the last record before it with the same identity; empty if that is too long ago.
+    pub repeats: Repeats,
+    /// Number of records that it stands for.
+    pub count: u64,
+    /// The status with which the API would have taken it.
+    pub status_code: u16,
+    /// What found it.
+    pub method: &'static str,
+    /// The line again, as lists of other loaders have it.
+    pub line_numbers: [u64; 1],
+}
+
+/// Place of a record that another repeats.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
+pub struct Repeats {
+    /// Path of its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Line number, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+}
+
+/// The type of causes and results that tell of repeated records.
+pub(crate) const DUPLICATE: &str = "urn:homeroom:load:duplicate";
+
 /// A document that a record refers to and that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missing {
@@ -78,7 +122,8 @@ pub struct Cause {
     /// The resource of the records; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// Number of records rejected for this cause. The numbers of all causes add up to the rejects.
+    /// Number of records rejected for this cause. The numbers of all causes add up to the rejects, but
+    /// for causes of the type `urn:homeroom:load:duplicate`, whose records were loaded.
     pub count: u64,
     /// Number of records that have no fault of their own but refer, perhaps through others, to
     /// records rejected for this cause. They are counted by causes of their own, which come next.
@@ -101,6 +146,22 @@ pub struct Cause {
     /// Up to three of the missing documents, as JSON text of their identifying values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
+    /// The documents that most of the records lack, at most five, with the numbers of those records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacking: Vec<Lacking>,
+}
+
+/// A document that records of one cause lack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lacking {
+    /// Its resource, or the base of several resources.
+    pub resource: String,
+    /// Its identifying values as JSON text; for a descriptor, its URI.
+    pub key: String,
+    /// Number of records of the cause that lack it.
+    pub count: u64,
+    /// Number of those that lack nothing else: they can be loaded, as far as is known, when it is there.
+    pub releases: u64,
 }
 
 /// Elements or members inside records that the model does not have and that were skipped.
@@ -170,6 +231,10 @@ pub struct Summary {
     pub rejected: u64,
     /// Number of records read, each of which is a document: loaded, unchanged or rejected.
     pub documents: u64,
+    /// Number of rows that they are in a normalised schema: each document and each item of a collection
+    /// counts one.
+    #[serde(default)]
+    pub records: u64,
     /// Number of documents deleted, when files are taken back.
     #[serde(default)]
     pub deleted: u64,

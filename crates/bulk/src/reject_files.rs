@@ -163,7 +163,9 @@ impl RejectFiles {
                 out.write_all(&layout.header)?;
                 out.write_all(b"\n")?;
             }
-            Format::Json(Layout::Lines, _) | Format::Empty | Format::Unreadable(_) => {}
+            Format::Json(Layout::Lines | Layout::Values, _)
+            | Format::Empty
+            | Format::Unreadable(_) => {}
         }
         let written = HashSet::new();
         let is_first = true;

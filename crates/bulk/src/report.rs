@@ -1,6 +1,6 @@
 //! Reports a load: counts, rejects line by line, their causes, and copies of the rejected records.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -9,19 +9,23 @@ use homeroom_model::{Model, Resource, ResourceId};
 use homeroom_store::{NaturalKey, OutputError, OutputKind};
 use serde::Serialize;
 
-use crate::causes::{CauseId, Causes, Reason};
+use crate::causes::{CauseId, Causes, Group, Reason};
 use crate::checkpoint::{Checkpoint, Keeper, RejectedRecord, ReportState, each_rejected};
 use crate::error::LoadError;
 use crate::fault::{Absent, Fault, lacking};
 use crate::place::{At, Malformed};
-use crate::reject::{FileCounts, Missing, Reject, RejectedAt, Summary, Tally, Warning};
+use crate::reject::{
+    DUPLICATE, Duplicate, FileCounts, Missing, Reject, RejectedAt, Repeats, Summary, Tally, Warning,
+};
 use crate::reject_files::RejectFiles;
 use crate::sources::Sources;
 
 /// Most kinds of warnings that are kept.
 const WARNINGS_MAX: usize = 1_000;
-/// Stands in a warning for the identity of a record that another record of the input has, too.
-const REPEATED: &str = "identity()";
+/// Most stored records whose places are remembered, to tell what a later one repeats.
+const RECENT_MAX: usize = 1 << 18;
+/// What to do about a record that repeats another.
+const DUPLICATE_HINT: &str = "Remove one of the two, or correct its identity. The last one counts.";
 /// The results path that means the standard output.
 const STDOUT: &str = "-";
 
@@ -56,6 +60,30 @@ pub(crate) struct Report {
     results: Option<Results>,
     files: Option<RejectFiles>,
     keeper: Option<Keeper>,
+    recent: Recent,
+}
+
+/// The places of the records that were stored last.
+#[derive(Default)]
+struct Recent {
+    places: HashMap<NaturalKey, At>,
+    order: VecDeque<NaturalKey>,
+}
+
+impl Recent {
+    /// Remembers a place. Returns the one of the record with the same identity before.
+    fn put(&mut self, key: NaturalKey, at: At) -> Option<At> {
+        let before = self.places.insert(key, at);
+        if before.is_none() {
+            self.order.push_back(key);
+            if self.order.len() > RECENT_MAX
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.places.remove(&oldest);
+            }
+        }
+        before
+    }
 }
 
 struct Results {
@@ -96,6 +124,7 @@ impl Report {
             results: results.transpose()?,
             files: files.transpose()?,
             keeper: None,
+            recent: Recent::default(),
         })
     }
 
@@ -129,6 +158,7 @@ impl Report {
             results: results.transpose()?,
             files: rejects.map(RejectFiles::again).transpose()?,
             keeper: None,
+            recent: Recent::default(),
         })
     }
 
@@ -161,6 +191,11 @@ impl Report {
         self.keeper.is_some()
     }
 
+    /// Returns the keeper of checkpoints.
+    pub(crate) fn keeper(&self) -> Option<&Keeper> {
+        self.keeper.as_ref()
+    }
+
     /// Returns the keeper of checkpoints if another one is due.
     pub(crate) fn due(&self, waiting: u64) -> Option<&Keeper> {
         let keeper = self.keeper.as_ref()?;
@@ -190,6 +225,7 @@ impl Report {
                 .collect(),
             causes: vec![],
             groups: vec![],
+            lacking: vec![],
             results_bytes: self.results.as_ref().map_or(0, |results| results.bytes),
             rejected_bytes: 0,
         };
@@ -252,6 +288,9 @@ impl Report {
         {
             self.causes.example(cause, &example.missing.key);
         }
+        if let (None, Fault::Absent(all)) = (followed, fault) {
+            self.causes.lack(cause, lacking(all).map(|absent| &absent.missing));
+        }
         if let Some((own, under_base)) = hashes {
             self.causes.remember(own, cause, at);
             if let Some(under_base) = under_base {
@@ -286,11 +325,13 @@ impl Report {
         }
     }
 
-    /// Counts a record that is stored.
-    pub(crate) fn count_stored(&mut self, at: At) {
+    /// Counts a record that is stored. Returns the place of one with the same identity that was stored
+    /// lately.
+    pub(crate) fn count_stored(&mut self, key: NaturalKey, at: At) -> Option<At> {
         if let Some(counts) = self.counts_of(at.file) {
             counts.stored += 1;
         }
+        self.recent.put(key, at)
     }
 
     fn count_rejects(&mut self, file: u32, count: u64) {
@@ -371,6 +412,7 @@ impl Report {
         self.count_rejects(first.file, count);
         self.tally(None).rejected += count;
         self.counts.documents += count;
+        self.counts.records += count;
         self.write(Reject {
             file,
             line: first.line,
@@ -419,10 +461,63 @@ impl Report {
         }
     }
 
-    /// Records that a record has the identity of an earlier one.
-    pub(crate) fn warn_repeated(&mut self, resource: ResourceId, at: At) {
+    /// Tells that a record has the identity of an earlier one, in whose place it was stored.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn repeated(
+        &mut self,
+        sources: Option<&Sources<'_>>,
+        resource: &Resource,
+        at: At,
+        earlier: Option<At>,
+    ) -> Result<(), LoadError> {
         self.counts.repeated += 1;
-        self.warn(resource, vec![REPEATED.to_owned()], at);
+        let name = &resource.name;
+        let what = format!(
+            "{name}: an earlier record of the input has the same identity; the last one counts."
+        );
+        let file = self.name(at.file).to_owned();
+        let cause = self.causes.of(Reason {
+            group: Group { r#type: DUPLICATE.into(), by: name.clone() },
+            resource: Some(resource_path(resource)),
+            what: &what,
+            hint: DUPLICATE_HINT,
+            place: (&file, at.line),
+            root: None,
+        });
+        self.causes.count(cause, 1);
+        let repeats = earlier.map_or_else(Repeats::default, |earlier| Repeats {
+            file: Some(self.name(earlier.file).to_owned()),
+            line: Some(earlier.line),
+        });
+        let message = match (&repeats.file, repeats.line) {
+            (Some(file), Some(line)) => format!(
+                "The record has the same identity as the one in {file}, line {line}, and was stored \
+                 in its place."
+            ),
+            _ => {
+                "An earlier record of the input has the same identity; this one was stored in its \
+                  place."
+                    .to_owned()
+            }
+        };
+        let is_xml = sources.is_some_and(|sources| sources.is_xml(at.file));
+        self.write(Duplicate {
+            file,
+            line: at.line,
+            element: is_xml.then(|| resource.element.clone()),
+            resource: resource_path(resource),
+            r#type: DUPLICATE,
+            message,
+            hint: DUPLICATE_HINT,
+            repeats,
+            count: 1,
+            status_code: 200,
+            method: "uniqueness",
+            line_numbers: [at.line],
+        })
     }
 
     /// Ends the report and writes its summary.
@@ -437,10 +532,6 @@ impl Report {
         }
         let warnings = self.warnings.iter().map(|((resource, path), (count, at))| Warning {
             what: match path.strip_suffix("/text()") {
-                None if path == REPEATED => format!(
-                    "{}: an earlier record of the input has the same identity; the last one counts.",
-                    name_of(*resource)
-                ),
                 Some(path) => format!(
                     "{} {path}: there is text where none is expected; it was ignored.",
                     name_of(*resource)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use homeroom_model::{Model, ResourceId};
 
 use crate::csv_file::CsvLayout;
-use crate::json_items::{Layout, layout};
+use crate::json_items::{Layout, layout, spans_lines};
 use crate::levels::resource_named;
 use crate::place::Malformed;
 use crate::spool::Spool;
@@ -93,7 +93,9 @@ pub(crate) fn format_of(model: &Model, named: &Path, content: &Path) -> Format {
     };
     match extension {
         Some(Extension::Xml) => Format::Xml,
-        Some(Extension::Json) => Format::Json(layout, resource_of(model, named)),
+        Some(Extension::Json) => {
+            Format::Json(layout_of(named, content, layout), resource_of(model, named))
+        }
         Some(Extension::Csv) | None => match first_byte(content) {
             Some(b'<') => Format::Xml,
             Some(b'{' | b'[') => Format::Json(layout, resource_of(model, named)),
@@ -104,6 +106,13 @@ pub(crate) fn format_of(model: &Model, named: &Path, content: &Path) -> Format {
             ),
         },
     }
+}
+
+/// Returns the layout of a file whose first byte says that it has documents, not an array of them.
+fn layout_of(named: &Path, content: &Path, layout: Layout) -> Layout {
+    let is_json = named.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+    let spans = || File::open(content).and_then(|file| spans_lines(&file)).unwrap_or(false);
+    if layout == Layout::Lines && is_json && spans() { Layout::Values } else { layout }
 }
 
 fn first_byte(path: &Path) -> Option<u8> {

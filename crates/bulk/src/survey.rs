@@ -29,7 +29,7 @@ pub(crate) struct Survey {
     pub passed_over: u64,
     /// Bytes after which a run ends.
     run_bytes: u64,
-    /// For XML: what stands among the records and does not belong there.
+    /// What stands among the records and does not belong there.
     pub strays: Vec<Malformed>,
     /// For XML: the places of elements that references name.
     pub ids: Ids,

@@ -10,6 +10,11 @@ use homeroom_store::{
 
 use crate::rights::Rights;
 
+/// Number of keys that are read at a time.
+const KEYS_AT_ONCE: i64 = 10_000;
+/// Most keys of a kind that are read.
+const KEYS_MAX: usize = 2_000_000;
+
 /// A catalog, and the store or the direct load that documents are written to.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
@@ -68,6 +73,35 @@ impl<'a> Target<'a> {
         match self.place {
             Place::Store(store) => store.newest_change_version_blocking(),
             Place::Direct(load) => Ok(load.version_before()),
+        }
+    }
+
+    /// Returns the keys of a kind's documents that have a version after one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of the store.
+    pub(crate) fn written_after(
+        self,
+        kind: KindId,
+        version: i64,
+    ) -> Result<Vec<NaturalKey>, StoreError> {
+        let Place::Store(store) = self.place else { return Ok(vec![]) };
+        let text = "SELECT cv, key FROM doc WHERE kind = ?1 AND cv > ?2 ORDER BY cv LIMIT ?3";
+        let (mut after, mut keys) = (version, vec![]);
+        loop {
+            let arguments = [i64::from(kind.0), after, KEYS_AT_ONCE].map(Into::into).into();
+            let rows = store.query_blocking(Sql::new(text, arguments))?;
+            for row in &rows {
+                let [version, key] = &row[..] else { continue };
+                after = version.as_integer().unwrap_or(after);
+                let key = key.as_blob().and_then(|key| key.try_into().ok());
+                keys.extend(key.map(NaturalKey));
+            }
+            let is_last = i64::try_from(rows.len()).unwrap_or(i64::MAX) < KEYS_AT_ONCE;
+            if is_last || keys.len() >= KEYS_MAX {
+                return Ok(keys);
+            }
         }
     }
 

@@ -1,8 +1,7 @@
 //! Documents on their way to the store, in batches: while one is written, the next is made.
 #![expect(clippy::disallowed_methods, reason = "a batch is written at the moment when it is full")]
 
-use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use homeroom_access::{AsOf, UpsertGrant};
 use homeroom_document::Refusal;
@@ -13,6 +12,7 @@ use homeroom_store::{
     ChangedAt, NaturalKey, Plan, Ran, Refused, Rehearsal, Rehearsed, StoreError, Submitted,
 };
 
+use crate::checkpoint::Checkpoint;
 use crate::error::LoadError;
 use crate::place::At;
 use crate::rights;
@@ -36,6 +36,8 @@ pub(crate) struct Entry {
     pub keys: (NaturalKey, Option<NaturalKey>),
     /// Its text, if there is no file to read it from again.
     pub given: Option<String>,
+    /// Number of rows that it is in a normalised schema.
+    pub records: u64,
     /// How often it has been tried before.
     pub attempt: u8,
 }
@@ -64,11 +66,11 @@ pub(crate) struct Writing<'a> {
     rehearsal: Option<Rehearsal>,
     /// The store's newest version when the load began.
     version_before: i64,
-    /// Newest version that a document of this load got, as far as is known.
-    version: Cell<i64>,
-    /// For a load that continues another one: versions after the first and up to the second were
-    /// given by the other and are not known to it.
-    unknown: (i64, i64),
+    /// Newest version that a document of this load got whose result was taken.
+    version: i64,
+    /// For a load that continues another one: the documents that the other had written after its
+    /// checkpoint, as far as their records have not been read again.
+    unknown: HashSet<NaturalKey>,
     batch: Vec<(Entry, Document)>,
     bytes: usize,
     submitted: VecDeque<(Vec<Entry>, Batch)>,
@@ -81,14 +83,17 @@ impl Drop for Writing<'_> {
     }
 }
 
+/// A result, and in a dry run whether the input had the same document before.
+type Came = (Written, Option<bool>);
+
 /// A batch that was submitted.
 enum Batch {
     Written(Submitted<Save>),
     /// With the rights of a client.
     WrittenAs(Submitted<AsOf<Save>>, ChangedAt),
     Rehearsed(Submitted<Rehearsed<Save>>),
-    /// Its outcomes have come.
-    Ended(Vec<Outcome>),
+    /// Its results have come.
+    Ended(Vec<Result<Ran<Came>, Refused<Refusal>>>),
 }
 
 impl<'a> Writing<'a> {
@@ -106,23 +111,38 @@ impl<'a> Writing<'a> {
             target,
             rehearsal,
             version_before,
-            version: Cell::new(version_before),
-            unknown: (version_before, version_before),
+            version: version_before,
+            unknown: HashSet::new(),
             batch: vec![],
             bytes: 0,
             submitted: VecDeque::new(),
         })
     }
 
-    /// Continues a load that began at a version and knew of another.
-    pub(crate) fn resume(&mut self, (before, known): (i64, i64)) {
-        self.unknown = (known, self.version_before);
-        self.version_before = before;
+    /// Continues a load at a checkpoint. What was written after it, of `resources`, is looked up.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of the store.
+    pub(crate) fn resume(
+        &mut self,
+        from: &Checkpoint,
+        resources: impl Iterator<Item = ResourceId>,
+    ) -> Result<(), StoreError> {
+        self.unknown = from.unknown().collect();
+        for resource in resources {
+            let kind = self.target.catalog.kind(resource);
+            self.unknown.extend(self.target.written_after(kind, from.version)?);
+        }
+        self.version_before = from.version_before;
+        self.version = self.version.max(from.version);
+        Ok(())
     }
 
-    /// Returns the store's version before the load, and the newest that is known of it.
-    pub(crate) fn versions(&self) -> (i64, i64) {
-        (self.version_before, self.version.get())
+    /// Puts what is known of versions into a checkpoint.
+    pub(crate) fn keep(&self, now: &mut Checkpoint) {
+        (now.version_before, now.version) = (self.version_before, self.version);
+        now.keep_unknown(self.unknown.iter().copied());
     }
 
     /// Yields the documents that are in the batch or on their way, in their order.
@@ -184,8 +204,16 @@ impl<'a> Writing<'a> {
             return None;
         }
         let (entries, batch) = self.submitted.pop_front()?;
-        let outcomes = self.wait(batch);
-        Some(entries.into_iter().zip(outcomes).collect())
+        let came = self.wait(batch);
+        let done = entries.into_iter().zip(came).map(|(entry, outcome)| {
+            let outcome = outcome.map(|ran| {
+                self.version = self.version.max(ran.change_version);
+                let (written, is_repeated) = ran.value;
+                (written, self.before(&entry, written, is_repeated))
+            });
+            (entry, outcome)
+        });
+        Some(done.collect())
     }
 
     /// Waits until all batches that were submitted are written.
@@ -201,36 +229,41 @@ impl<'a> Writing<'a> {
         plan::upsert(catalog, document, grant, Precondition::default(), now)
     }
 
-    /// Waits for a batch. Each result says whether the input had the same document before.
-    fn wait(&self, batch: Batch) -> Vec<Outcome> {
-        let before = |written: Written| match written.version_before {
-            version if version <= self.version_before => Before::Load,
-            version if version > self.unknown.0 && version <= self.unknown.1 => {
-                Before::Interruption
-            }
-            _ => Before::Input,
-        };
-        let repeated = |ran: Ran<Written>| {
-            self.version.set(self.version.get().max(ran.change_version));
-            (ran.value, before(ran.value))
+    /// Tells where the version of the document that an entry found came from.
+    fn before(&mut self, entry: &Entry, written: Written, is_repeated: Option<bool>) -> Before {
+        match is_repeated {
+            Some(true) => Before::Input,
+            Some(false) => Before::Load,
+            None if written.version_before <= self.version_before => Before::Load,
+            None if self.unknown.remove(&entry.keys.0) => Before::Interruption,
+            None => Before::Input,
+        }
+    }
+
+    /// Waits for the results of a batch.
+    fn wait(&self, batch: Batch) -> Vec<Result<Ran<Came>, Refused<Refusal>>> {
+        let known = |ran: Ran<Written>| Ran {
+            value: (ran.value, None),
+            change_version: ran.change_version,
         };
         match batch {
             Batch::Written(batch) => {
-                batch.wait().into_iter().map(|outcome| outcome.map(repeated)).collect()
+                batch.wait().into_iter().map(|outcome| outcome.map(known)).collect()
             }
             Batch::WrittenAs(batch, now) => {
                 let Some(rights) = self.target.rights() else { return vec![] };
                 let outcomes = rights::outcomes(rights, batch, now).into_iter();
-                outcomes.map(|outcome| outcome.map(repeated)).collect()
+                outcomes.map(|outcome| outcome.map(known)).collect()
             }
             Batch::Rehearsed(batch) => {
-                let before = |ran: Ran<(Written, bool)>| {
+                let told = |ran: Ran<(Written, bool)>| {
                     let (written, is_repeated) = ran.value;
-                    (written, if is_repeated { Before::Input } else { Before::Load })
+                    let value = (written, Some(is_repeated));
+                    Ran { value, change_version: ran.change_version }
                 };
-                batch.wait().into_iter().map(|outcome| outcome.map(before)).collect()
+                batch.wait().into_iter().map(|outcome| outcome.map(told)).collect()
             }
-            Batch::Ended(outcomes) => outcomes,
+            Batch::Ended(came) => came,
         }
     }
 }

@@ -24,6 +24,7 @@ pub(crate) use references::references;
 pub(crate) use root::RootTag;
 pub(crate) use shapes::Shapes;
 pub(crate) use survey::survey;
+pub(crate) use token::character;
 
 #[cfg(test)]
 mod tests;

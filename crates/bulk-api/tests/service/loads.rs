@@ -1,6 +1,10 @@
 //! What an operation stores, what it rejects, and with whose rights.
 
+use homeroom_district::{DistrictPlan, Format, documents, write};
+use homeroom_store::Sql;
 use homeroom_testkit::documents::{on_each_store, school};
+use homeroom_testkit::{Client, Folder};
+use http::Method;
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -69,6 +73,69 @@ async fn records_that_cannot_be_loaded_are_exceptions_of_their_file_page_by_page
         assert!(none[0]["message"].as_str().unwrap().contains("no record"), "{none}");
         let text = format!("{ended}{first}");
         assert!(!text.contains("homeroom-test"), "no path of the server: {text}");
+    }
+}
+
+/// Returns all documents by kind and key, and all edges between their keys.
+async fn contents(client: &Client) -> Vec<Vec<Vec<homeroom_store::Value>>> {
+    let mut all = vec![];
+    for sql in [
+        "SELECT kind, key, body FROM doc ORDER BY kind, key",
+        "SELECT doc.key, alias.key FROM alias JOIN doc ON doc.id = alias.id ORDER BY 1, 2",
+        "SELECT a.key, b.key FROM ref JOIN doc AS a ON a.id = ref.target \
+         JOIN doc AS b ON b.id = ref.source ORDER BY 1, 2",
+        "SELECT label, count(*) FROM tie GROUP BY label ORDER BY label",
+    ] {
+        all.push(client.app.data.store.query(Sql::new(sql, vec![])).await.unwrap());
+    }
+    all
+}
+
+#[tokio::test]
+async fn an_operation_and_a_batch_give_the_same_store_as_one_document_at_a_time() {
+    let plan = DistrictPlan::new(9, 4, 2026).unwrap();
+    let (one, xml, batch) = (on_each_store().await, on_each_store().await, on_each_store().await);
+    for ((one, xml), batch) in one.into_iter().zip(xml).zip(batch) {
+        let _runner = runner(&xml.app);
+        let folder = Folder::new();
+        let model = &xml.app.data.catalog.model;
+        write(&plan, None, model, folder.path(), &[Format::Xml]).unwrap();
+        let target = one.app.data.documents();
+        let given = plan;
+        let load = move || {
+            let documents = documents(&given).map(|d| (d.resource, d.json));
+            homeroom_bulk::load_documents(&target, documents).unwrap()
+        };
+        let summary = tokio::task::spawn_blocking(load).await.unwrap();
+        assert_eq!(summary.rejected, 0, "{summary:?}");
+
+        let mut files = vec![];
+        let mut paths: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        for path in paths {
+            let text = std::fs::read_to_string(path).unwrap();
+            let name = text.split("<Interchange").nth(1).unwrap();
+            let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap();
+            files.push((name[..end].to_owned(), text.clone()));
+        }
+        let files: Vec<(&str, &str, &str)> =
+            files.iter().map(|(name, text)| (XML, &**name, &**text)).collect();
+        let operation = ended(&xml, &upload(&xml, &files).await).await;
+        assert_eq!(operation["summary"]["rejected"], 0, "{operation}");
+        let lines: Vec<String> = documents(&plan)
+            .map(|d| format!("{{\"resource\":\"{}\",\"document\":{}}}\n", d.resource, d.json))
+            .collect();
+        for lines in lines.chunks(5_000) {
+            let media = [("content-type", "application/x-ndjson")];
+            let body = lines.concat();
+            let answer = batch.send(Method::POST, "/data/v3/batch", &media, body).await;
+            assert!(answer.text().lines().all(|line| line.contains("\"status\":20")), "{answer:?}");
+        }
+
+        let expected = contents(&one).await;
+        assert!(contents(&xml).await == expected, "{} {operation}", xml.app);
+        assert!(contents(&batch).await == expected, "{}", batch.app);
     }
 }
 

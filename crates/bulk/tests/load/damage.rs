@@ -164,6 +164,81 @@ fn a_file_that_was_cut_off_is_loaded_up_to_its_last_whole_record() {
 }
 
 #[test]
+fn each_record_that_repeats_another_is_told_with_both_places() {
+    let (target, folder) = (target(), Folder::new());
+    let records = student("1") + &student("2") + &student("1") + &student("1");
+    folder.write("in/a.xml", interchange("Student", &records));
+    let options = LoadOptions {
+        paths: vec![folder.path().join("in")],
+        results: Some(folder.path().join("r.jsonl")),
+        ..LoadOptions::default()
+    };
+
+    let summary = homeroom_bulk::load(&target, &options, &mut |_| {}, &|| false).unwrap();
+
+    assert_eq!((summary.repeated, summary.rejected, summary.documents), (2, 0, 4));
+    assert_eq!((summary.loaded, summary.unchanged, summary.records), (2, 2, 4));
+    let text = folder.read("r.jsonl");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let places: Vec<_> = lines[..2].iter().map(|l| (&l["line"], &l["repeats"]["line"])).collect();
+    assert_eq!(places, [(&5.into(), &3.into()), (&6.into(), &5.into())], "{text}");
+    assert_eq!((summary.causes[0].count, summary.causes[0].releases), (2, 0));
+}
+
+#[test]
+fn a_damaged_document_of_an_array_is_rejected_in_its_place_and_all_others_are_loaded() {
+    let document = |n: usize| {
+        format!(
+            "{{\"studentUniqueId\": \"{n}\", \"firstName\": \"A\", \"lastSurname\": \"B\", \
+             \"birthDate\": \"2010-01-01\"}}"
+        )
+    };
+    for (what, from, to) in [
+        ("a brace", "}", ""),
+        ("a quote", "\"firstName", "firstName"),
+        ("another quote", "\"A\"", "\"A"),
+        ("a comma", ", \"last", " \"last"),
+        ("a type", "\"2010-01-01\"", "[]"),
+    ] {
+        let (target, folder) = (target(), Folder::new());
+        let items: Vec<String> = (0..STUDENTS)
+            .map(|n| {
+                let whole = document(n);
+                if is_damaged(n) { whole.replacen(from, to, 1) } else { whole }
+            })
+            .collect();
+        let text = format!("[\n{}\n]\n", items.join(",\n"));
+        folder.write("students.json", &text[..text.len() - 2]);
+
+        let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+        let damaged = (0..STUDENTS).filter(|n| is_damaged(*n)).count();
+        assert_eq!(summary.loaded, (STUDENTS - damaged) as u64, "{what}: {rejects:#?}");
+        let cut = rejects.iter().filter(|r| r["message"].as_str().unwrap().contains("cut off"));
+        assert_eq!((cut.count(), summary.rejected), (1, damaged as u64 + 1), "{rejects:#?}");
+    }
+}
+
+#[test]
+fn a_file_in_another_encoding_is_loaded() {
+    let (target, folder) = (target(), Folder::new());
+    let text = |encoding: &str, id: &str| {
+        interchange("Student", &student(id).replace(">A<", ">Zoë<")).replace("UTF-8", encoding)
+    };
+    let latin: Vec<u8> =
+        text("ISO-8859-1", "1").chars().map(|c| u8::try_from(c).unwrap()).collect();
+    let wide = text("UTF-16", "2");
+    let wide = std::iter::once(0xfeff).chain(wide.encode_utf16());
+    folder.write("a.xml", latin);
+    folder.write("b.xml", wide.flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!(summary.loaded, 2, "{rejects:?}");
+    assert!(stored(&target, "students").iter().all(|student| student["firstName"] == "Zoë"));
+}
+
+#[test]
 fn a_missing_target_and_a_repeated_record_are_told_with_their_places() {
     let (target, folder) = (target(), Folder::new());
     folder.write("a.xml", descriptors());
@@ -192,8 +267,8 @@ fn a_missing_target_and_a_repeated_record_are_told_with_their_places() {
     assert_eq!(missing[1]["nearest"], nearest, "{missing}");
     let message = rejects[0]["message"].as_str().unwrap();
     assert!(message.contains(&format!("The nearest that is: {nearest}")), "{message}");
-    let repeated: Vec<_> =
-        summary.warnings.iter().map(|warning| (&*warning.file, warning.line)).collect();
-    assert_eq!(repeated.len(), 2, "{:?}", summary.warnings);
-    assert!(summary.causes.iter().all(|cause| cause.releases >= cause.count));
+    let (repeated, others): (Vec<_>, Vec<_>) =
+        summary.causes.iter().partition(|cause| cause.r#type == "urn:homeroom:load:duplicate");
+    assert_eq!(repeated.iter().map(|cause| cause.line).collect::<Vec<_>>(), [4, 4]);
+    assert!(others.iter().all(|cause| cause.releases >= cause.count));
 }

@@ -43,6 +43,25 @@ fn exported(target: &Documents, folder: &Path, compress: bool) {
     export(model, &snapshot, &options, ChangedAt(0), &|| false, &mut |_| {}).unwrap();
 }
 
+/// Packs a folder.
+fn zipped(folder: &Path, to: &Path) {
+    let mut out = zip::ZipWriter::new(std::fs::File::create(to).unwrap());
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+            out.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+            std::io::copy(&mut std::fs::File::open(&path).unwrap(), &mut out).unwrap();
+        }
+    }
+    out.finish().unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3, ..ProptestConfig::default() })]
     #[test]
@@ -61,7 +80,9 @@ proptest! {
         }
         exported(&one, &folder.path().join("csv"), seed % 2 == 0);
 
-        for name in ["xml", "jsonl", "csv", "csv/manifest.json"] {
+        zipped(&folder.path().join("csv"), &folder.path().join("csv.zip"));
+
+        for name in ["xml", "jsonl", "csv", "csv/manifest.json", "csv.zip"] {
             let other = target();
             let (summary, rejects) = load_all(&other, &[&folder.path().join(name)]);
             prop_assert!(rejects.is_empty(), "{}: {:?}", name, rejects);

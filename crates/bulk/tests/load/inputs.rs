@@ -203,6 +203,57 @@ fn a_list_of_files_stands_for_them_and_one_that_is_missing_is_rejected() {
 }
 
 #[test]
+fn a_mapping_is_found_beside_a_file_that_is_named_and_in_its_archive() {
+    let (target, folder) = (target(), Folder::new());
+    let rows = "Name,Pupil No,Born,City 2,Kind,Other\nA,1,2010-01-01,,,\n";
+    folder.write("map.toml", MAP);
+    let path = folder.write("pupils.csv", rows);
+    let map = MAP.replace("pupils.csv", "in/pupils.csv");
+    let packed = folder.write("z/a.zip", zip(&[("map.toml", &map), ("in/pupils.csv", rows)]));
+
+    let (named, rejects) = load_all(&target, &[&path]);
+    let (within, more) = load_all(&target, &[&packed]);
+
+    assert_eq!((named.loaded, within.unchanged), (1, 1), "{rejects:?} {more:?}");
+}
+
+#[test]
+fn what_is_packed_twice_is_unpacked_or_rejected_and_never_passed_over() {
+    let (target, folder) = (target(), Folder::new());
+    let bytes = |files: &[(&str, &[u8])]| {
+        let mut out = zip::ZipWriter::new(std::io::Cursor::new(vec![]));
+        for (name, content) in files {
+            out.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+            out.write_all(content).unwrap();
+        }
+        out.finish().unwrap().into_inner()
+    };
+    let inner = bytes(&[("students.jsonl", b"{}")]);
+    let packed = gzip(lines([pupil("1")]));
+    let path = folder.write("a.zip", bytes(&[("students.jsonl.gz", &packed), ("b.zip", &inner)]));
+
+    let (summary, rejects) = load_all(&target, &[&path]);
+
+    assert_eq!((summary.loaded, summary.rejected), (1, 1), "{rejects:?}");
+    assert!(rejects[0]["file"].as_str().unwrap().ends_with("a.zip/b.zip"), "{rejects:?}");
+}
+
+#[test]
+fn a_list_that_breaks_off_is_rejected_from_there_on() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("A&B.xml", interchange("Student", &student("1")));
+    folder.write("C.xml", interchange("Student", &student("2")));
+    let list = "<Interchanges><Filename>A&amp;B.xml</Filename>\n<Filename><![CDATA[C.xml]]></Filename>\n\
+                <b></c><Filename>D.xml</Filename></Interchanges>";
+    let path = folder.write("list.xml", list);
+
+    let (summary, rejects) = load_all(&target, &[&path]);
+
+    assert_eq!((summary.loaded, summary.rejected), (2, 1), "{rejects:?}");
+    assert!(rejects[0]["message"].as_str().unwrap().contains("from line 3 on"), "{rejects:?}");
+}
+
+#[test]
 fn a_path_that_is_missing_is_an_error_before_anything_is_loaded() {
     let target = target();
     let options =

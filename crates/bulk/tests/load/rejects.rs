@@ -41,8 +41,15 @@ fn a_reject_names_the_missing_target_and_later_rejects_name_it_as_their_cause() 
     );
     let [first, follows, other] = summary.causes.as_slice() else { panic!("{summary:#?}") };
     assert_eq!((first.count, first.following), (1, 1));
-    assert!(first.what.contains("EducationOrganizationCategoryDescriptor#No"), "{}", first.what);
+    assert!(
+        first.what.contains("a EducationOrganizationCategoryDescriptor that is not"),
+        "{}",
+        first.what
+    );
     assert!(first.what.starts_with("School uses"), "{}", first.what);
+    let lacking = &first.lacking[0];
+    assert_eq!(lacking.key, "uri://x/EducationOrganizationCategoryDescriptor#No");
+    assert_eq!((lacking.count, lacking.releases), (1, 1));
     assert_eq!((follows.count, follows.following, follows.follows), (1, 0, true));
     assert_eq!(
         follows.what,
@@ -181,11 +188,12 @@ fn rejected_records_can_be_corrected_and_loaded_again() {
     folder.write("more/b.xml", interchange("EducationOrganization", &school(7, "S")));
     folder.write("more/learningStandards.jsonl", lines([standard("2", None)]));
     load_all(&target, &[&folder.path().join("more")]);
+    let array: Value = serde_json::from_str(&folder.read("rejects/students.json")).unwrap();
+    std::fs::remove_file(rejects.join("students.json")).unwrap();
     let (second, left) = load_all(&target, &[&rejects]);
 
-    // The array is refused as a whole, because 5 is not a document.
-    assert_eq!((first.loaded, first.rejected), (5, 4));
-    assert!(!rejects.join("students.json").exists());
+    assert_eq!((first.loaded, first.rejected), (5, 6));
+    assert_eq!(array, json!([{"studentUniqueId": "1"}, 5, {}]));
     assert!(copied.contains("http://x/5.2.0") && !copied.contains(">D<"), "{copied}");
     assert_eq!((second.loaded, second.unchanged, left.len()), (3, 1, 0), "{left:#?}");
     assert_eq!(stored(&target, "locations").len(), 3);

@@ -61,12 +61,15 @@ fn a_load_that_is_interrupted_often_ends_with_the_same_store_results_and_rejects
     let once = load(&whole, &options(&folder, "once"), &mut |_| {}, &|| false).unwrap();
     assert!(once.rejected > 40 && once.loaded > 6_000, "{once:?}");
 
-    for step in [2_600_u32, 4_100] {
+    // A part that is too short to get on, and one that ends before the first checkpoint is due, know
+    // what those before them have stored.
+    for steps in [&[2_600_u32][..], &[4_100], &[20, 2_600, 300, 300], &[3_300, 300, 2_700]] {
         let broken = target();
-        let name = format!("by-{step}");
+        let name = format!("by-{steps:?}");
         let mut interruptions = 0;
         let last: Summary = loop {
             let asked = Cell::new(0);
+            let step = steps[interruptions % steps.len()];
             // It is asked before each record and at each batch.
             let is_stopped = || {
                 asked.set(asked.get() + 1);

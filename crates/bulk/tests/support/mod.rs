@@ -55,6 +55,9 @@ pub fn load_with(target: &Documents, options: LoadOptions) -> (Summary, Vec<Valu
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let last = lines.pop().unwrap();
     assert_eq!(last, serde_json::json!({ "summary": summary }));
+    let (repeated, lines): (Vec<Value>, Vec<Value>) =
+        lines.into_iter().partition(|line| line["repeats"].is_object());
+    assert_eq!(repeated.len() as u64, summary.repeated);
     (summary, lines)
 }
 

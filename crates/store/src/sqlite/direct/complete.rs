@@ -52,8 +52,8 @@ pub(crate) fn refuse_incomplete(connection: &Connection) -> Result<(), StoreErro
         return Ok(());
     }
     Err(StoreError::Unusable(
-        "a direct load of this store is running or was interrupted; wait for it, repeat it, or \
-         start a server on the store, which completes it with what was loaded"
+        "a direct load of this store is running or was interrupted; wait for it, or start a server \
+         on the store, which completes it with what was loaded, and load again without --direct"
             .into(),
     ))
 }
