@@ -13,7 +13,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use homeroom_bulk::{LoadOptions, Phase, Progress, STDIN_BYTES_MAX, Summary};
+use homeroom_bulk::{Lacking, LoadOptions, Phase, Progress, STDIN_BYTES_MAX, Summary};
 use homeroom_http::Timestamp;
 use serde_json::json;
 
@@ -114,6 +114,13 @@ struct Way {
 /// Runs the command in the server that has the store open, or else in this process.
 pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
     let config = super::prepare_quietly(&args.config)?;
+    if args.way.resume && checkpoint(&args, &config).is_none() {
+        return Err(Failure::Usage(
+            "a load from the standard input, or with its results on the standard output, has no \
+             checkpoint to go on from; load files, with --results FILE"
+                .into(),
+        ));
+    }
     if let Some(folder) = &args.watch {
         let mut load = |files: &[PathBuf], results: &Path| {
             let (paths, results) = (files.to_vec(), Some(results.to_owned()));
@@ -337,11 +344,12 @@ pub fn told(summary: &Summary, has_results: bool, is_deleting: bool) -> String {
         (false, false) => ("loaded", "were already stored", summary.loaded),
     };
     let mut out = format!(
-        "{} documents {done}, {} {otherwise}, {} rejected ({} records in {:.1} s, {} records/s)\n",
+        "{} documents {done}, {} {otherwise}, {} rejected ({} documents, {} records in {:.1} s, {} documents/s)\n",
         grouped(count),
         grouped(summary.unchanged),
         grouped(summary.rejected),
         grouped(summary.documents),
+        grouped(summary.records),
         summary.seconds,
         grouped(rate(summary.documents, summary.seconds)),
     );
@@ -356,6 +364,10 @@ pub fn told(summary: &Summary, has_results: bool, is_deleting: bool) -> String {
         }
         _ = writeln!(out, "           first in {}, line {}", cause.file, cause.line);
         _ = writeln!(out, "           {}", cause.hint);
+        for Lacking { key, count, releases, .. } in &cause.lacking {
+            let (count, releases) = (grouped(*count), grouped(*releases));
+            _ = writeln!(out, "           {key}: {count} records, {releases} lack nothing else");
+        }
     }
     if summary.causes.len() > CAUSES_SHOWN {
         _ = writeln!(out, "\n           and {} more causes", summary.causes.len() - CAUSES_SHOWN);

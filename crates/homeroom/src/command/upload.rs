@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use homeroom_bulk::{LoadError, RESULTS, Summary};
+use homeroom_bulk::{LoadError, NotTaken, RESULTS, Summary};
 use homeroom_http::Timestamp;
 use serde_json::{Value, json};
 
@@ -42,6 +42,10 @@ const YEAR: i64 = 31_556_952_000_000;
   *.xml                    an interchange; a folder is searched for all files of these kinds
   students.jsonl           one document per line; the file is named after the endpoint; also .ndjson
   all.jsonl                lines {\"resource\": \"ed-fi/students\", \"document\": {…}}
+  students.json            one array of documents, or one document; it is sent as lines
+  *.gz, *.zip              any of these, packed; they are unpacked here
+  manifest.json, list.xml  the files that an export's manifest, or another loader's list, names
+  CSV and other files are told by name, and all others are uploaded
 
 Examples:
   homeroom upload district/ --server https://ed.example.org --key K --secret S
@@ -82,10 +86,39 @@ pub fn run(args: &UploadArgs) -> Result<Exit, Failure> {
     // Before anything is uploaded, as the file may not be written.
     let results = args.results.as_deref().map(|path| RESULTS.create(path)).transpose();
     let results = results.map_err(LoadError::from)?;
-    let sources = find(&args.paths)?;
-    let runtime = super::serve::runtime()?;
-    let ended = runtime.block_on(upload(args, &sources))?;
+    let (sources, not_taken) = find(&args.paths)?;
+    let mut ended = Ended { summary: Summary::default(), rejects: vec![] };
+    if !sources.is_empty() {
+        let runtime = super::serve::runtime()?;
+        ended = runtime.block_on(upload(args, &sources))?;
+    }
+    ended.summary.rejected += not_taken.len() as u64;
+    let mut not_taken: Vec<Value> = not_taken.iter().map(refused_here).collect();
+    if !args.json {
+        for reject in &not_taken {
+            let (file, message) = (&reject["file"], &reject["message"]);
+            let (file, message) = (file.as_str().unwrap_or(""), message.as_str().unwrap_or(""));
+            crate::exit::say!("{file}: {message}\n");
+        }
+    }
+    ended.rejects.append(&mut not_taken);
     report(args, &ended, results)
+}
+
+/// Returns a file that was not sent, as the loader writes a reject.
+fn refused_here(refused: &NotTaken) -> Value {
+    let NotTaken { file, line, problem } = refused;
+    json!({
+        "file": file,
+        "line": line,
+        "type": "urn:ed-fi:api:bad-request",
+        "message": format!("It was not uploaded: {problem}."),
+        "hint": "The other files are uploaded.",
+        "count": 1,
+        "status_code": 400,
+        "method": "json",
+        "line_numbers": [line],
+    })
 }
 
 /// An operation that has ended.
@@ -161,7 +194,7 @@ async fn send(
         };
         let failed =
             |error: std::io::Error| Failure::Failed(format!("{}: {error}", source.path.display()));
-        let mut opened = File::open(&source.path).map_err(failed)?;
+        let mut opened = File::open(&source.file.content).map_err(failed)?;
         let mut offset = 0;
         while offset < source.bytes {
             let bytes = CHUNK_BYTES.min(source.bytes - offset);

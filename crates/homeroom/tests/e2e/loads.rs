@@ -82,7 +82,7 @@ fn the_standard_input_may_be_packed() {
 
         let told = String::from_utf8_lossy(&ended.stdout).into_owned();
         assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-        assert!(told.contains("(1 records"), "{told}");
+        assert!(told.contains("(1 documents, 1 records in"), "{told}");
         drop(server);
     }
 }
@@ -119,6 +119,109 @@ fn files_that_arrive_in_a_watched_folder_are_taken_once_and_moved_with_their_res
     assert!(is_there("Student.part"));
     let counts = place.json(&["counts", "--json"]);
     assert_eq!(counts["resources"]["ed-fi/students"]["documents"], 3, "{counts}");
+}
+
+#[test]
+fn a_watched_folder_outlives_a_bad_file_and_a_server_that_restarts() {
+    let place = Place::new();
+    place.write("students.jsonl", student("0", "Ada").to_string());
+    place.done(&["load", "students.jsonl"]);
+    let drop = place.path("drop");
+    std::fs::create_dir(&drop).unwrap();
+    let put = |name: &str, text: &str| std::fs::write(drop.join(name), text).unwrap();
+    let server = Server::start(&place);
+    put("manifest.json", "{\"name\": \"x\"}");
+    put("students.jsonl", &student("1", "Ada").to_string());
+    let mut watching = place.command(&["load", "--watch", "drop"]);
+    let mut watching =
+        watching.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let is_there = |name: &str| drop.join(name).exists();
+
+    eventually("the bad file has failed", || is_there("failed/manifest.json"));
+    eventually("the good file is done", || is_there("done/students.jsonl"));
+    server.stop();
+    let server = Server::start(&place);
+    put("students.jsonl", &student("2", "Bo").to_string());
+    eventually("the next file is done", || is_there("done/2-students.jsonl"));
+    assert!(watching.try_wait().unwrap().is_none(), "it goes on");
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+    server.stop();
+
+    let results = std::fs::read_to_string(drop.join("failed/manifest.json.results.jsonl")).unwrap();
+    assert!(results.contains("no manifest of an export"), "{results}");
+    assert_eq!(std::fs::read_dir(drop.join("failed")).unwrap().count(), 2);
+}
+
+#[test]
+fn a_load_that_cannot_be_continued_says_so() {
+    let place = Place::new();
+    place.write("students.jsonl", student("1", "Ada").to_string());
+
+    let ended = place.run(&["load", "students.jsonl", "--json", "--resume"]);
+
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("--results"), "{ended:?}");
+}
+
+#[test]
+fn a_load_killed_twenty_times_ends_with_the_store_and_the_counts_of_one_that_was_not() {
+    let of = |n: u32| student(&n.to_string(), &format!("A{}", n % 7)).to_string();
+    let line = |n: u32| match n % 1_000 {
+        7 => "{}\n".to_owned(),
+        8 => of(n - 1_000 * u32::from(n > 1_000) + 1) + "\n",
+        _ => of(n) + "\n",
+    };
+    let lines: String = (0..60_000).map(line).collect();
+    let (whole, broken) = (Place::new(), Place::new());
+    let mut kills = 0_u32;
+    for place in [&whole, &broken] {
+        place.write("students.jsonl", &lines);
+    }
+    let load = ["load", "students.jsonl", "--results", "results.jsonl", "--json"];
+    let once: Value = serde_json::from_str(&whole.run(&load).stdout).unwrap();
+
+    let ended: Value = loop {
+        let load: Vec<&str> = load.into_iter().chain((kills > 0).then_some("--resume")).collect();
+        if kills >= 20 {
+            break serde_json::from_str(&broken.run(&load).stdout).unwrap();
+        }
+        let mut command = broken.command(&load);
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = quiet.spawn().unwrap();
+        // Each time a little further into the load.
+        std::thread::sleep(std::time::Duration::from_millis(60 + 37 * u64::from(kills)));
+        let is_over = child.try_wait().unwrap().is_some();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+        if is_over {
+            let file = std::fs::read_to_string(broken.path("results.jsonl")).unwrap();
+            break serde_json::from_str(file.lines().last().unwrap()).unwrap();
+        }
+    };
+
+    let counts = |summary: &Value| {
+        ["loaded", "unchanged", "rejected", "documents", "repeated"]
+            .map(|name| summary["summary"][name].clone())
+    };
+    assert!(kills > 1, "{kills}");
+    assert_eq!(counts(&ended), counts(&once), "after {kills} kills: {ended}");
+    let documents = |place: &Place| {
+        let out = place.path("out");
+        place.done(&["export", "--out", out.to_str().unwrap(), "--format", "jsonl"]);
+        let text = std::fs::read_to_string(out.join("ed-fi/students.jsonl")).unwrap();
+        let bare = |line: &str| {
+            let mut document: Value = serde_json::from_str(line).unwrap();
+            let members = document.as_object_mut().unwrap();
+            members.retain(|name, _| !matches!(&**name, "id" | "_etag" | "_lastModifiedDate"));
+            document.to_string()
+        };
+        let mut all: Vec<String> = text.lines().map(bare).collect();
+        all.sort();
+        all
+    };
+    assert!(documents(&broken) == documents(&whole), "after {kills} kills");
 }
 
 #[test]

@@ -63,6 +63,35 @@ fn a_folder_is_loaded_with_the_rights_of_the_key_and_told_as_the_loader_tells_it
 }
 
 #[test]
+fn packed_files_and_arrays_are_uploaded_and_what_is_not_taken_is_told_by_name() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let url = format!("http://{}", server.api);
+    let packed = |text: &str| {
+        let mut out = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
+        std::io::Write::write_all(&mut out, text.as_bytes()).unwrap();
+        out.finish().unwrap()
+    };
+    std::fs::create_dir(place.path("in")).unwrap();
+    place.write("in/Student.xml.gz", packed(&interchange(&record("1"))));
+    let array = format!("[\n{},\n{{}},\n{}]\n", student("2", "Ada"), student("3", "Bo"));
+    place.write("in/students.json", array);
+    place.write("in/pupils.csv", "a,b\n");
+
+    let ended = place.run(&upload(&url, &key, &["in", "--results", "results.jsonl"]));
+
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stdout.contains("3 documents loaded"), "{ended:?}");
+    assert!(ended.stdout.contains("in/pupils.csv: It was not uploaded"), "{ended:?}");
+    let results = std::fs::read_to_string(place.path("results.jsonl")).unwrap();
+    let lines: Vec<Value> = results.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!((&lines[0]["file"], &lines[0]["line"]), (&"in/students.json".into(), &3.into()));
+    assert_eq!(lines[1]["file"], "in/pupils.csv", "{results}");
+    assert_eq!(lines[2]["summary"]["rejected"], 2, "{results}");
+}
+
+#[test]
 fn a_server_that_refuses_the_key_or_is_not_there_has_an_exit_code_of_its_own() {
     let place = Place::new();
     let key = place.key("FullAccess");

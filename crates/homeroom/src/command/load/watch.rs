@@ -18,8 +18,12 @@ const PAUSE: Duration = Duration::from_secs(1);
 const DONE: &str = "done";
 /// Where files go of which something was rejected.
 const FAILED: &str = "failed";
+/// What a load says of a list without files.
+const NOTHING: &str = "no file to load";
 /// The endings of the names of files that are taken.
 const ENDINGS: [&str; 8] = ["xml", "json", "jsonl", "ndjson", "csv", "tsv", "gz", "zip"];
+/// Longest pause after a load that failed for a reason that is not in the files.
+const AWAY_PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Most files that are loaded together.
 const TOGETHER_MAX: usize = 10_000;
 
@@ -33,13 +37,18 @@ pub(super) type Load<'l> = dyn FnMut(&[PathBuf], &Path) -> Result<Summary, Failu
 ///
 /// # Errors
 ///
-/// Says why the folder cannot be used, or why a load failed as a whole; files of such a load stay.
+/// Says why the folder cannot be used, or which arguments are wrong.
 pub(super) fn run(folder: &Path, load: &mut Load<'_>) -> Result<Exit, Failure> {
+    // A server that loads the files names them in its results by their whole paths.
+    let folder = std::path::absolute(folder)
+        .map_err(|error| Failure::because(&format!("finding {}", folder.display()), error))?;
+    let folder = folder.as_path();
     for name in [DONE, FAILED] {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.join(name));
         made.map_err(|error| Failure::because(&format!("making {name} in the folder"), error))?;
     }
     let mut before = HashMap::new();
+    let mut pause = PAUSE;
     loop {
         let now = look(folder)
             .map_err(|error| Failure::because(&format!("reading {}", folder.display()), error))?;
@@ -50,11 +59,48 @@ pub(super) fn run(folder: &Path, load: &mut Load<'_>) -> Result<Exit, Failure> {
             .collect();
         complete.sort();
         complete.truncate(TOGETHER_MAX);
-        if !complete.is_empty() {
-            take(folder, &complete, load)?;
-        }
+        pause = match take_all(folder, &complete, load) {
+            Ok(()) => PAUSE,
+            Err(failure @ (Failure::Usage(_) | Failure::NotAuthorized(_) | Failure::Told(_))) => {
+                return Err(failure);
+            }
+            // The server is away, or the store is busy: the files stay, and are tried again.
+            Err(failure) => {
+                let next = (pause * 2).min(AWAY_PAUSE_MAX);
+                let seconds = next.as_secs();
+                eprintln!("homeroom: {failure}; the files are tried again in {seconds} s");
+                next
+            }
+        };
         before = now;
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(pause);
+    }
+}
+
+/// Loads files together; if one of them spoils that, one by one. Files that cannot be loaded at all
+/// are moved away as well.
+fn take_all(folder: &Path, files: &[PathBuf], load: &mut Load<'_>) -> Result<(), Failure> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    match (take(folder, files, load), files) {
+        (Err(Failure::Usage(problem)), [file]) => {
+            let is_about_files =
+                problem.starts_with(&*folder.to_string_lossy()) || problem.starts_with(NOTHING);
+            if !is_about_files {
+                return Err(Failure::Usage(problem));
+            }
+            let reject = json!({
+                "file": file, "line": 1, "message": format!("{problem}."),
+                "hint": "Mend the file and put it into the folder again.", "count": 1,
+            });
+            let summary = Summary { rejected: 1, files: 1, ..Summary::default() };
+            put_away(folder, file, &[&reject.to_string()], true, &summary)
+        }
+        (Err(Failure::Usage(_)), files) => {
+            files.iter().try_for_each(|file| take_all(folder, std::slice::from_ref(file), load))
+        }
+        (done, _) => done,
     }
 }
 
@@ -101,19 +147,37 @@ fn take(folder: &Path, files: &[PathBuf], load: &mut Load<'_>) -> Result<(), Fai
             .flatten()
             .chain(rest.iter().copied())
             .collect();
-        let to = folder.join(if lines.is_empty() { DONE } else { FAILED });
-        let to = free(&to, file);
-        let mut text = lines.iter().fold(String::new(), |text, line| text + line + "\n");
-        text += &json!({ "summary": summary }).to_string();
-        text.push('\n');
-        let about = to.with_added_extension("results.jsonl");
-        let mut options = std::fs::File::options();
-        let opened = options.write(true).create(true).truncate(true).mode(0o600).open(about);
-        let written = opened.and_then(|mut out| out.write_all(text.as_bytes()));
-        written.map_err(wrong("writing the results of a file"))?;
-        std::fs::rename(file, &to).map_err(wrong("moving a file"))?;
+        let has_failed = lines.iter().any(|line| !is_duplicate(line));
+        put_away(folder, file, &lines, has_failed, &summary)?;
     }
     Ok(())
+}
+
+/// Whether a line of results tells of a record that was loaded, but repeats another.
+fn is_duplicate(line: &str) -> bool {
+    let line: Value = serde_json::from_str(line).unwrap_or_default();
+    line["repeats"].is_object()
+}
+
+/// Moves a file away, with its results.
+fn put_away(
+    folder: &Path,
+    file: &Path,
+    lines: &[&str],
+    has_failed: bool,
+    summary: &Summary,
+) -> Result<(), Failure> {
+    let wrong = |what: &'static str| move |error: std::io::Error| Failure::because(what, error);
+    let to = free(&folder.join(if has_failed { FAILED } else { DONE }), file);
+    let mut text = lines.iter().fold(String::new(), |text, line| text + line + "\n");
+    text += &json!({ "summary": summary }).to_string();
+    text.push('\n');
+    let about = to.with_added_extension("results.jsonl");
+    let mut options = std::fs::File::options();
+    let opened = options.write(true).create(true).truncate(true).mode(0o600).open(about);
+    let written = opened.and_then(|mut out| out.write_all(text.as_bytes()));
+    written.map_err(wrong("writing the results of a file"))?;
+    std::fs::rename(file, &to).map_err(wrong("moving a file"))
 }
 
 /// Returns a path in a folder that no file has.

@@ -5,22 +5,24 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use homeroom_bulk::{NotTaken, PlainFile};
+
 use crate::exit::Failure;
 
 /// Most files of an upload.
 const FILES_MAX: usize = homeroom_bulk_api::FILES_MAX;
-/// Deepest level of folders that is searched.
-const FOLDERS_MAX: usize = 32;
 /// Bytes at the beginning of a file in which its kind is looked for.
 const HEAD_BYTES: u64 = 64 << 10;
 /// What the name of an interchange's root element begins with.
 const ROOT: &[u8] = b"<Interchange";
 
 /// A file to upload.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Source {
-    /// Where it is.
+    /// Its path, as it was given; a file in an archive is below it.
     pub path: PathBuf,
+    /// Its content.
+    pub file: PlainFile,
     /// Its media type.
     pub format: &'static str,
     /// Its interchange; for lines of JSON its resource, or `Documents`.
@@ -31,26 +33,26 @@ pub struct Source {
     changed: u128,
 }
 
-/// Finds the files below all paths, in the order of the paths, and by name within a folder.
+/// Finds the files below all paths, in the order of the paths, and by name within a folder. Packed files
+/// are unpacked, and arrays of JSON are sent as lines. What cannot be uploaded is told by name.
 ///
 /// # Errors
 ///
-/// Which path does not exist, or which file cannot be uploaded.
-pub fn find(paths: &[PathBuf]) -> Result<Vec<Source>, Failure> {
+/// Which path does not exist.
+pub fn find(paths: &[PathBuf]) -> Result<(Vec<Source>, Vec<NotTaken>), Failure> {
+    let (files, mut not_taken) = homeroom_bulk::plain_files(paths)?;
     let mut found = vec![];
-    for path in paths {
-        let about = std::fs::metadata(path)
-            .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
-        if about.is_dir() {
-            search(path, FOLDERS_MAX, &mut found)?;
-        } else {
-            found.push(path.clone());
+    for file in files {
+        let name = file.name.clone();
+        match source(file) {
+            Ok(source) => found.push(source),
+            Err(problem) => not_taken.push(NotTaken { file: name, line: 1, problem }),
         }
     }
-    if found.is_empty() {
+    if found.is_empty() && not_taken.is_empty() {
         return Err(Failure::Usage(
-            "no file to upload: folders are searched for .xml, .jsonl and .ndjson files, and none was \
-             found"
+            "no file to upload: folders are searched for .xml, .jsonl, .ndjson and .json files, also \
+             packed as .gz or .zip, and none was found"
                 .into(),
         ));
     }
@@ -60,55 +62,30 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<Source>, Failure> {
             found.len()
         )));
     }
-    found.iter().map(|path| source(path)).collect()
+    Ok((found, not_taken))
 }
 
-fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let failed = |why: String| Failure::Usage(format!("{}: {why}", folder.display()));
-    let Some(depth) = depth.checked_sub(1) else {
-        return Err(failed(format!("folders are nested deeper than {FOLDERS_MAX}")));
-    };
-    let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let mut entries = entries.map_err(|error| failed(error.to_string()))?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        if entry.file_name().as_encoded_bytes().starts_with(b".") {
-            continue;
-        }
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            search(&path, depth, found)?;
-        } else if matches!(&*extension(&path), "xml" | "jsonl" | "ndjson")
-            && path.file_name().is_none_or(|name| name != "deletes.jsonl")
-        {
-            found.push(path);
-        }
-    }
-    Ok(())
-}
-
-fn extension(path: &Path) -> String {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.unwrap_or("").to_ascii_lowercase()
-}
-
-fn source(path: &Path) -> Result<Source, Failure> {
-    let failed = |why: &dyn std::fmt::Display| Failure::Usage(format!("{}: {why}", path.display()));
-    let about = std::fs::metadata(path).map_err(|error| failed(&error))?;
+fn source(file: PlainFile) -> Result<Source, String> {
+    let unreadable = |error: std::io::Error| format!("the file cannot be read: {error}");
+    let about = std::fs::metadata(&file.content).map_err(unreadable)?;
     let mut head = vec![];
-    let file = File::open(path).map_err(|error| failed(&error))?;
-    file.take(HEAD_BYTES).read_to_end(&mut head).map_err(|error| failed(&error))?;
+    let opened = File::open(&file.content).map_err(unreadable)?;
+    opened.take(HEAD_BYTES).read_to_end(&mut head).map_err(unreadable)?;
     if about.len() == 0 {
-        return Err(failed(&"the file is empty"));
+        return Err("the file is empty".into());
     }
-    let (format, interchange) = kind(path, &head).map_err(|why| failed(&why))?;
-    let changed = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let (format, interchange) = kind(&file.name, &head)?;
+    // The time of a file in an archive is that of the archive.
+    let own = file.name.ancestors().find_map(|path| std::fs::metadata(path).ok());
+    let changed = own.and_then(|own| own.modified().ok());
+    let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     Ok(Source {
-        path: path.to_owned(),
+        path: file.name.clone(),
         format,
         interchange,
         bytes: about.len(),
         changed: changed.map_or(0, |time| time.as_nanos()),
+        file,
     })
 }
 
@@ -121,7 +98,7 @@ fn kind(path: &Path, head: &[u8]) -> Result<(&'static str, String), &'static str
             Ok(("text/xml", name))
         }
         Some(b'{') => Ok(("application/x-ndjson", lines_of(path, first)?)),
-        _ => Err("the file is neither interchange XML nor lines of JSON; unpack what is packed"),
+        _ => Err("the file is neither interchange XML nor lines of JSON"),
     }
 }
 
@@ -196,19 +173,17 @@ mod tests {
 
     #[test]
     fn a_fingerprint_changes_with_what_it_is_of() {
-        let source = Source {
-            path: "a.xml".into(),
-            format: "text/xml",
-            interchange: "Student".into(),
-            bytes: 5,
-            changed: 7,
-        };
+        let folder = std::env::temp_dir().join(format!("homeroom-upload-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.xml"), "<InterchangeStudent/>").unwrap();
+        let source = find(&[folder.join("a.xml")]).unwrap().0.remove(0);
+        std::fs::remove_dir_all(&folder).unwrap();
         let own = fingerprint(std::slice::from_ref(&source));
 
         assert_eq!(own, fingerprint(std::slice::from_ref(&source)));
         for other in [
             Source { path: "b.xml".into(), ..source.clone() },
-            Source { bytes: 6, ..source.clone() },
+            Source { bytes: 600, ..source.clone() },
             Source { changed: 8, ..source.clone() },
         ] {
             assert_ne!(own, fingerprint(&[other]));
