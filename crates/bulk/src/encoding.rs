@@ -56,16 +56,16 @@ fn copy(path: &Path, encoding: &'static Encoding) -> io::Result<Spool> {
     let mut out = io::BufWriter::new(SpoolWriter::new()?);
     let mut decoder = encoding.new_decoder_with_bom_removal();
     let mut chunk = vec![0; CHUNK];
-    let mut decoded = vec![0; 4 * CHUNK];
+    let mut utf8 = vec![0; 4 * CHUNK];
     let mut is_first = true;
     loop {
         let read = source.read(&mut chunk)?;
         let mut rest = &chunk[..read];
         loop {
             let (result, taken, written) =
-                decoder.decode_to_utf8_without_replacement(rest, &mut decoded, read == 0);
+                decoder.decode_to_utf8_without_replacement(rest, &mut utf8, read == 0);
             rest = &rest[taken..];
-            let text = &decoded[..written];
+            let text = &utf8[..written];
             match label(text).filter(|_| is_first) {
                 Some((from, to)) => {
                     out.write_all(&text[..from])?;

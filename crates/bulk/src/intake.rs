@@ -281,7 +281,7 @@ impl<'a> Intake<'a> {
         match (result, resource) {
             (CheckResult::Document(document), Some(resource)) => {
                 let keys = (document.key, document.alias);
-                let entry = Entry { at, resource, keys, given, attempt, records };
+                let entry = Entry { at, resource, keys, given, records, attempt };
                 if self.writing.add(entry, *document) {
                     self.flush(1)?;
                 }

@@ -240,9 +240,8 @@ impl<R: BufRead> Items<R> {
                     while self.bump()?.is_some() {}
                     return Ok(None);
                 }
-                (Next::Opening, b'[') => self.next = Next::Item,
+                (Next::Opening, b'[') | (Next::Comma, b',') => self.next = Next::Item,
                 (_, b']') if is_array => self.next = Next::Nothing,
-                (Next::Comma, b',') => self.next = Next::Item,
                 (_, b',' | b']') => self.stray("there is no document here"),
                 (next, _) => {
                     if next == Next::Comma && is_array {

@@ -64,7 +64,7 @@ pub fn plain_files(paths: &[PathBuf]) -> Result<(Vec<PlainFile>, Vec<NotTaken>),
                 match std::fs::metadata(&listed.path) {
                     Ok(_) => all.file(&listed.path),
                     Err(_) => {
-                        all.refuse(&listed.path, "a list of files names it, and it is not there")
+                        all.refuse(&listed.path, "a list of files names it, and it is not there");
                     }
                 }
             }

@@ -232,11 +232,10 @@ impl<'a> Writing<'a> {
     /// Tells where the version of the document that an entry found came from.
     fn before(&mut self, entry: &Entry, written: Written, is_repeated: Option<bool>) -> Before {
         match is_repeated {
-            Some(true) => Before::Input,
             Some(false) => Before::Load,
             None if written.version_before <= self.version_before => Before::Load,
             None if self.unknown.remove(&entry.keys.0) => Before::Interruption,
-            None => Before::Input,
+            Some(true) | None => Before::Input,
         }
     }
 
