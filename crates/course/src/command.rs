@@ -53,6 +53,13 @@ pub enum CoursesRequest {
         /// The course's id.
         id: String,
     },
+    /// Makes a version of a course the current one.
+    Use {
+        /// The course's id.
+        id: String,
+        /// The version's number.
+        version: i64,
+    },
     /// Lists courses after an id.
     List {
         /// Most courses.
@@ -76,6 +83,10 @@ impl Courses {
     pub async fn manage(&self, request: CoursesRequest) -> Result<Value, Error> {
         match request {
             CoursesRequest::Add { file, id } => self.add_file(&file, &id).await,
+            CoursesRequest::Use { id, version } => {
+                self.make_current(&id, version, clock::now()).await?;
+                Ok(json!({ "course": id, "version": version }))
+            }
             CoursesRequest::List { limit } => self.list_all(limit).await,
             CoursesRequest::Trace { registration, launch } => {
                 self.traced(&registration, launch.as_deref()).await

@@ -1,4 +1,4 @@
-//! `homeroom course check | add | list | trace`.
+//! `homeroom course check | add | use | list | trace`.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::control;
 use crate::control::Request;
 use crate::exit::{Exit, Failure};
 
-/// Checks packages, adds them as courses, lists courses, and shows what content has called.
+/// Checks packages, adds them as courses, rolls back, lists courses, and shows what content has called.
 #[derive(Debug, Args)]
 pub struct CourseArgs {
     #[command(flatten)]
@@ -44,6 +44,19 @@ enum CourseCommand {
         /// The course's id [default: the file's name without its ending]
         #[arg(long)]
         id: Option<String>,
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Makes a version of a course the current one, which new registrations get
+    #[command(after_help = "Examples:
+  homeroom course use golf 0
+  homeroom course use golf 1 --json")]
+    Use {
+        /// The course's id
+        id: String,
+        /// The version's number
+        version: i64,
         /// Prints JSON
         #[arg(long)]
         json: bool,
@@ -92,6 +105,16 @@ pub fn run(args: CourseArgs) -> Result<Exit, Failure> {
                 for warning in answer["warnings"].as_array().into_iter().flatten() {
                     crate::exit::say!("warn  {}", warning.as_str().unwrap_or_default());
                 }
+            }
+            Ok(Exit::Done)
+        }
+        CourseCommand::Use { id, version, json } => {
+            let answer = ask(&args.config, CoursesRequest::Use { id, version })?;
+            if json {
+                super::print_json(&answer);
+            } else {
+                let course = answer["course"].as_str().unwrap_or_default();
+                crate::exit::say!("course {course}, version {}", answer["version"]);
             }
             Ok(Exit::Done)
         }

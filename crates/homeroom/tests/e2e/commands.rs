@@ -103,6 +103,7 @@ const MAKING_NO_STORE: &[&[&str]] = &[
     &["gateway", "export"],
     &["course", "list"],
     &["course", "trace", "nobody"],
+    &["course", "use", "nobody", "0"],
     &["load", "students.jsonl", "--dry-run"],
     &["load", "students.jsonl", "--delete"],
     &["views", "apply"],

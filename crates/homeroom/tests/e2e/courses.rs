@@ -278,6 +278,11 @@ fn commands_check_add_and_list_courses() {
     let server = Server::start(&place);
     let again = place.json(&["course", "add", file, "--id", "library", "--json"]);
     assert_eq!(again["version"], 1);
+    let back = place.json(&["course", "use", "library", "0", "--json"]);
+    assert_eq!((&back["course"], &back["version"]), (&json!("library"), &json!(0)), "{back}");
+    assert_eq!(place.json(&["course", "list", "--json"])[0]["version"], 0);
+    let unknown = place.run(&["course", "use", "library", "7"]);
+    assert!(unknown.stderr.contains("no version 7 of course library"), "{unknown:?}");
     let listed = place.json(&["course", "list", "--json"]);
     assert_eq!(listed[0]["title"], "Finding a book in the library", "{listed}");
     let unknown = place.run(&["course", "trace", "nobody"]);

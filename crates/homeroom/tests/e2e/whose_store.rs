@@ -112,6 +112,7 @@ const MANAGING: &[&[&str]] = &[
     &["course", "add", "film.mp4"],
     &["course", "list"],
     &["course", "trace", "nobody"],
+    &["course", "use", "nobody", "0"],
     &["backup", "the.copy"],
     &["views", "apply"],
     &["views", "drop"],

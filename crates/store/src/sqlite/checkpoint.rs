@@ -193,7 +193,7 @@ pub(crate) fn empty(connection: &Connection, shared: &Shared) -> bool {
     is_empty
 }
 
-/// Zeroes what deleted rows have left in pages from which they were moved. The log is empty, and `connection`
+/// Zeroes what former pages have left between the rows of others. The log is empty, and `connection`
 /// is the writer's.
 fn clear_residue(connection: &Connection, shared: &Shared) {
     // A page in memory would be written again as it was.
@@ -202,8 +202,8 @@ fn clear_residue(connection: &Connection, shared: &Shared) {
         .map_err(StoreError::from)
         .and_then(|()| shared.file.clear_residue());
     match cleared {
-        Ok(pages) => tracing::debug!(pages, "bytes of moved rows were zeroed"),
-        Err(error) => tracing::warn!(%error, "the bytes of moved rows could not be removed"),
+        Ok(pages) => tracing::debug!(pages, "pages had bytes of former ones, which were zeroed"),
+        Err(error) => tracing::warn!(%error, "the bytes of former pages could not be removed"),
     }
 }
 

@@ -3,7 +3,7 @@
 //! SQLite zeroes what is deleted within a page (`secure_delete=fast`), but pages that become free keep
 //! their bytes until they are used again, and so does the write-ahead log. All free pages are therefore
 //! filled with zeros, and the log is emptied.
-//! Then what rows have left in pages from which SQLite had moved them is zeroed in the file.
+//! Then what former pages have left between the rows of others is zeroed in the file.
 
 use rusqlite::Connection;
 

@@ -58,7 +58,7 @@ impl HeldFile {
         self.lock.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.id()
     }
 
-    /// Zeroes what rows have left in pages from which they were moved, while the log is empty and nobody
+    /// Zeroes what former pages have left between the rows of others, while the log is empty and nobody
     /// writes. Returns the number of pages.
     ///
     /// # Errors
