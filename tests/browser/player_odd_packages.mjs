@@ -168,6 +168,29 @@ export const single = (edition) => ({
   zip: zip({ "imsmanifest.xml": manifest(edition, [["one", "one.html"]]), "one.html": plain(api[edition]) }),
 });
 
+/** Several parts without a word about their order, as tools write that know no sequencing. */
+export const unordered = () => {
+  const text = manifest("2004", [["one", "one.html"], ["two", "two.html"]]).replace(/<imsss:sequencing>.*?<\/imsss:sequencing>/, "");
+  return { zip: zip({ "imsmanifest.xml": text, "one.html": plain(api[2004]), "two.html": plain(api[2004]) }) };
+};
+
+/** Parts that open one after the other: each reads whether the one before is satisfied. */
+export const ordered = () => {
+  const parts = ["one", "two", "three"];
+  const rule = `<imsss:sequencingRules><imsss:preConditionRule><imsss:ruleConditions conditionCombination="any">
+    <imsss:ruleCondition referencedObjective="before" operator="not" condition="satisfied"/>
+    <imsss:ruleCondition referencedObjective="before" operator="not" condition="objectiveStatusKnown"/>
+    </imsss:ruleConditions><imsss:ruleAction action="disabled"/></imsss:preConditionRule></imsss:sequencingRules>`;
+  let text = manifest("2004", parts.map((id) => [id, `${id}.html`]));
+  parts.forEach((id, at) => {
+    const before = at === 0 ? "" : `<imsss:objective objectiveID="before"><imsss:mapInfo targetObjectiveID="g-${parts[at - 1]}"/></imsss:objective>`;
+    const own = `<imsss:primaryObjective objectiveID="own"><imsss:mapInfo targetObjectiveID="g-${id}" writeSatisfiedStatus="1"/></imsss:primaryObjective>`;
+    const all = `<imsss:sequencing>${at === 0 ? "" : rule}<imsss:objectives>${own}${before}</imsss:objectives><imsss:deliveryControls completionSetByContent="1" objectiveSetByContent="1"/></imsss:sequencing>`;
+    text = text.replace(`<title>Part ${id}</title>`, `<title>Part ${id}</title>${all}`);
+  });
+  return { zip: zip({ "imsmanifest.xml": text, ...Object.fromEntries(parts.map((id) => [`${id}.html`, plain(api[2004])])) }) };
+};
+
 /** A pretest that satisfies a module: global objectives, of which the module reads the pretest's. */
 export const pretest = () => {
   const objective = (id, how) =>

@@ -251,5 +251,45 @@ await check("SCORM 2004: a pretest satisfies the module that reads its objective
   await page.close();
 });
 
+await check("SCORM 2004: parts without a word about their order are chosen, and go on where they were", async (fresh, registration) => {
+  await server.add("unordered", odd.unordered());
+  const { page, sco } = await launch(await fresh(), "unordered", registration);
+  await setAll(sco, [["cmi.location", "in one"], ...names[2004].done]);
+  await page.getByRole("button", { name: /Part two/ }).click();
+  await setAll(await content(page, "two.html"), [["cmi.location", "in two"]]);
+  await page.close();
+
+  const again = await launch(await fresh(), "unordered", registration);
+  const two = await content(again.page, "two.html");
+  same(await two.get("cmi.location"), "in two", "the place");
+  await setAll(two, names[2004].done);
+  await two.finish();
+  await until("the report", () => server.report(registration), (found) => found.registrationCompletion === "COMPLETED");
+});
+
+await check("SCORM 2004: parts open one after the other, on another device too", async (fresh, registration) => {
+  await server.add("ordered", odd.ordered());
+  const { page, sco } = await launch(await fresh(), "ordered", registration);
+  const is_closed = (of, part) => of.getByRole("button", { name: new RegExp(`Part ${part}`) }).isDisabled();
+  await until("part two", () => is_closed(page, "two"), (found) => found);
+  await setAll(sco, names[2004].done);
+  await sco.finish();
+  await until("part two", () => is_closed(page, "two"), (found) => !found);
+  same(await is_closed(page, "three"), true, "part three is closed");
+  await page.getByRole("button", { name: /Part two/ }).click();
+  await content(page, "two.html");
+  await saved(page);
+  await page.close();
+
+  const again = await launch(await fresh(), "ordered", registration);
+  const two = await content(again.page, "two.html");
+  same(await is_closed(again.page, "three"), true, "part three is closed on another device");
+  await setAll(two, names[2004].done);
+  await two.finish();
+  await until("part three", () => is_closed(again.page, "three"), (found) => !found);
+  const parts = async () => (await server.report(registration)).activityDetails.children.map((one) => one.activitySuccess).join();
+  await until("the report", parts, (found) => found === "PASSED,PASSED,UNKNOWN");
+});
+
 await close();
 await server.stop();

@@ -95,10 +95,12 @@ export class Stage {
     }
     this.leave();
     const cmi = (this.values[id] ??= {});
+    // Where the course stands now: content that has ended by itself has told where it stood before.
+    const standing = this.path.state();
     const inner = this.path.session(activity, cmi);
     const session: Session = { activity, inner, frame: undefined, stop: undefined, time: 0, hasEnded: false };
     this.session = session;
-    this.outbox.tell({ suspended: id }, false);
+    this.outbox.tell({ ...standing, suspended: id }, false);
     if (inner && activity.type !== "asset") this.offer(session, inner, cmi);
     const url = activity.type === "link" ? activity.href : this.boot.paths.content + activity.href;
     if (activity.type === "media" || activity.type === "link") {
