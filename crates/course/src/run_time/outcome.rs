@@ -286,7 +286,7 @@ fn tracked(found: Outcome, state: &ActivityState) -> Tracking {
         attempts: state.attempts,
         is_active: !state.is_finished,
         is_suspended: !state.is_finished || state.exit == "suspend",
-        begun: state.begun,
+        begun: state.latest_begun(),
         own: Status {
             completed: match found.completion {
                 Completion::Completed => Some(true),
@@ -491,6 +491,36 @@ mod tests {
 
             assert_eq!((found.completion, found.success), (completion, success), "{values:?}");
             assert_eq!(found.score, score, "{values:?}");
+        }
+    }
+    #[test]
+    fn of_two_activities_the_later_one_has_the_last_word_about_a_global_objective() {
+        use super::super::state::Spell;
+        let mut root = Activity::new("c", "C", ActivityType::Aggregation);
+        for id in ["a", "b"] {
+            let mut child = Activity::new(id, id, ActivityType::Sco);
+            let map = serde_json::json!({ "target": "g", "writeSatisfiedStatus": true });
+            child.sequencing = Some(serde_json::json!({
+                "objectives": [{ "id": "p", "primary": true, "maps": [map] }]
+            }));
+            root.children.push(child);
+        }
+        let said = |status: &str, latest: u32, begun: i64| {
+            let mut state = state(&[("cmi.success_status", status)]);
+            state.latest = latest;
+            state.sessions.insert(latest, Spell { begun, ..Spell::default() });
+            state
+        };
+        for (a, b, success) in [
+            (said("passed", 1, 5), said("failed", 1, 9), Success::Failed),
+            (said("passed", 1, 9), said("failed", 1, 5), Success::Passed),
+            (said("passed", 2, 5), said("failed", 1, 9), Success::Passed),
+        ] {
+            let states = BTreeMap::from([("a".to_owned(), a), ("b".to_owned(), b)]);
+
+            let found = global_objectives(Standard::Scorm2004Fourth, &root, &states);
+
+            assert_eq!(found["g"].success, success);
         }
     }
 }

@@ -91,6 +91,12 @@ impl ActivityState {
         self.get(name)?.trim().parse().ok().filter(|number: &f64| number.is_finite())
     }
 
+    /// Returns the latest session and when that began, for their order.
+    pub(crate) fn latest_begun(&self) -> (u32, i64) {
+        let spell = self.sessions.get(&self.latest);
+        (self.latest, spell.map_or(self.begun, |spell| spell.begun))
+    }
+
     /// Begins a new attempt: what the last one has said is gone, but for statuses and scores, which
     /// global objectives keep.
     ///

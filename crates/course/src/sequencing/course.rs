@@ -45,8 +45,8 @@ pub(crate) struct Tracking {
     pub(crate) is_active: bool,
     /// Whether it was suspended.
     pub(crate) is_suspended: bool,
-    /// When its last session began; the greatest number is the latest.
-    pub(crate) begun: i64,
+    /// Its latest session, and when that began.
+    pub(crate) begun: (u32, i64),
     /// The activity itself (attempt progress and completion) and its primary objective.
     pub(crate) own: Status,
     /// Its other objectives.

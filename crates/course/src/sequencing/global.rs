@@ -106,7 +106,7 @@ fn written(course: &Course, own: &[Tracking], rolled: &[(usize, Status)]) -> Glo
     let mut writers: Vec<(usize, Status)> = rolled.to_vec();
     let is_leaf = |at: &usize| course.nodes[*at].children.is_empty();
     writers.extend((0..own.len()).filter(is_leaf).map(|at| (at, own[at].own)));
-    let mut begun: Vec<i64> = course.nodes.iter().map(|node| node.tracking.begun).collect();
+    let mut begun: Vec<(u32, i64)> = course.nodes.iter().map(|node| node.tracking.begun).collect();
     for at in (0..begun.len()).rev() {
         if let Some(parent) = course.nodes[at].parent {
             begun[parent] = begun[parent].max(begun[at]);
@@ -172,7 +172,7 @@ mod tests {
     fn record(course: &mut Course, at: usize, satisfied: Option<bool>, measure: Option<f64>) {
         let tracking = &mut course.nodes[at].tracking;
         tracking.attempts = 1;
-        tracking.begun = i64::try_from(at).unwrap();
+        tracking.begun = (1, i64::try_from(at).unwrap());
         tracking.own = Status { satisfied, measure, ..Status::default() };
     }
 
@@ -240,7 +240,7 @@ mod tests {
         record(&mut course, 2, Some(false), None);
         assert_eq!(settle(&mut course.clone())["g"].satisfied, Some(false));
 
-        course.nodes[1].tracking.begun = 9;
+        course.nodes[1].tracking.begun = (1, 9);
 
         assert_eq!(settle(&mut course)["g"].satisfied, Some(true));
     }
