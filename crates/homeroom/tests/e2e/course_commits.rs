@@ -378,3 +378,34 @@ fn a_new_attempt_begins_with_nothing_and_the_former_one_is_kept() {
         assert_eq!(report(lms)["activityDetails"]["children"][0]["earlierAttempts"], Value::Null);
     });
 }
+
+#[test]
+fn a_node_that_remembers_a_link_refuses_it_after_another_node_has_ended_it() {
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+        let (first, second) = (Server::start(&place), Server::start(&place));
+        let mut lms = Learning::of(&place, &first);
+        lms.import("library", &sample_package());
+        lms.register("r-1", "library");
+        let page = opened(&mut lms);
+        let away = std::mem::replace(&mut lms.client, second.client());
+        page.set(&mut lms, 1, &json!({ "cmi.suspend_data": "old" }));
+        lms.client = away;
+        assert_eq!(lms.send("DELETE", "/registrations/r-1", None).status, 204);
+        lms.register("r-1", "library");
+
+        lms.client = second.client();
+        let answer =
+            page.send(&mut lms, 2, &json!({ "cmi": { "cmi.core.lesson_status": "passed" } }));
+
+        assert_eq!(answer.status, 410, "{answer:?}");
+        assert_eq!(report(&mut lms)["registrationCompletion"], "UNKNOWN");
+        let reset = opened(&mut lms);
+        reset.set(&mut lms, 1, &json!({ "cmi.suspend_data": "old" }));
+        lms.client = first.client();
+        assert_eq!(lms.send("DELETE", "/registrations/r-1/progress", None).status, 204);
+        lms.client = second.client();
+        let late = json!({ "cmi": { "cmi.suspend_data": "late" } });
+        assert_eq!(reset.send(&mut lms, 1, &late).status, 410);
+    }
+}
