@@ -151,12 +151,11 @@ impl Plain {
             let (name, content) = (name.to_owned(), content.to_owned());
             self.files.push(PlainFile { name, content, _kept: kept });
         };
-        let is_json = name.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         let found = File::open(content).and_then(|file| layout(&file));
         let spans = || File::open(content).and_then(|file| spans_lines(&file)).unwrap_or(false);
         let layout = match found {
             Ok(Some(Layout::Array)) => Layout::Array,
-            Ok(Some(_)) if is_json && spans() => Layout::Values,
+            Ok(Some(_)) if spans() => Layout::Values,
             Ok(Some(_)) => {
                 return match as_utf8(content) {
                     Some(Ok(spool)) => {

@@ -94,7 +94,7 @@ pub(crate) fn format_of(model: &Model, named: &Path, content: &Path) -> Format {
     match extension {
         Some(Extension::Xml) => Format::Xml,
         Some(Extension::Json) => {
-            Format::Json(layout_of(named, content, layout), resource_of(model, named))
+            Format::Json(layout_of(content, layout), resource_of(model, named))
         }
         Some(Extension::Csv) | None => match first_byte(content) {
             Some(b'<') => Format::Xml,
@@ -109,10 +109,9 @@ pub(crate) fn format_of(model: &Model, named: &Path, content: &Path) -> Format {
 }
 
 /// Returns the layout of a file whose first byte says that it has documents, not an array of them.
-fn layout_of(named: &Path, content: &Path, layout: Layout) -> Layout {
-    let is_json = named.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+fn layout_of(content: &Path, layout: Layout) -> Layout {
     let spans = || File::open(content).and_then(|file| spans_lines(&file)).unwrap_or(false);
-    if layout == Layout::Lines && is_json && spans() { Layout::Values } else { layout }
+    if layout == Layout::Lines && spans() { Layout::Values } else { layout }
 }
 
 fn first_byte(path: &Path) -> Option<u8> {

@@ -220,6 +220,24 @@ fn a_damaged_document_of_an_array_is_rejected_in_its_place_and_all_others_are_lo
 }
 
 #[test]
+fn documents_over_several_lines_are_loaded() {
+    let (target, folder) = (target(), Folder::new());
+    let document = |id: &str| {
+        let document = serde_json::json!({"studentUniqueId": id, "firstName": "A",
+            "lastSurname": "B", "birthDate": "2010-01-01", "otherNames": []});
+        serde_json::to_string_pretty(&document).unwrap() + "\n"
+    };
+    folder.write("a/students.json", document("1"));
+    folder.write("b/students.jsonl", document("2") + &document("3").replace("A", "") + "{\n5\n}\n");
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, summary.rejected), (2, 2), "{rejects:#?}");
+    let lines: Vec<_> = rejects.iter().map(|reject| reject["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [8, 16], "{rejects:#?}");
+}
+
+#[test]
 fn a_file_in_another_encoding_is_loaded() {
     let (target, folder) = (target(), Folder::new());
     let text = |encoding: &str, id: &str| {
