@@ -228,7 +228,7 @@ fn documents_over_several_lines_are_loaded() {
         serde_json::to_string_pretty(&document).unwrap() + "\n"
     };
     folder.write("a/students.json", document("1"));
-    folder.write("b/students.jsonl", document("2") + &document("3").replace("A", "") + "{\n5\n}\n");
+    folder.write("b/students.jsonl", document("2") + &document("3").replace('A', "") + "{\n5\n}\n");
 
     let (summary, rejects) = load_all(&target, &[folder.path()]);
 
