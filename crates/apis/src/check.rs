@@ -11,6 +11,7 @@ use crate::balance::HashBy;
 use crate::definition::{Api, Balance, Headers, Plan, Published, Security, Sticky};
 use crate::limits::By;
 use crate::operations::{Operations, names};
+use crate::target::fault_of_path;
 use crate::transform::{OPERATIONS_MAX, Operation, Transform};
 
 /// Most APIs and plans of a definition.
@@ -206,6 +207,7 @@ fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
     }
     check_transform("transform.request", &api.transform.request, findings);
     check_transform("transform.response", &api.transform.response, findings);
+    check_target(api, findings);
     check_headers("request_headers", &api.request_headers, findings);
     check_headers("response_headers", &api.response_headers, findings);
     for (number, origin) in api.cors_origins.iter().enumerate() {
@@ -385,6 +387,30 @@ fn check_transform(member: &str, operations: &[Operation], findings: &mut Findin
     }
     if let Err((number, error)) = Transform::new(operations) {
         findings.add(&format!("{member}[{number}].{}", error.member), error.reason);
+    }
+}
+
+fn check_target(api: &Api, findings: &mut Findings<'_>) {
+    if api.request_path.len() > OPERATIONS_MAX {
+        findings.add("request_path", format!("there are at most {OPERATIONS_MAX} changes"));
+    }
+    for (number, change) in api.request_path.iter().enumerate() {
+        for (member, path) in [("from", &change.from), ("to", &change.to)] {
+            if let Some(fault) = fault_of_path(path) {
+                findings.add(&format!("request_path[{number}].{member}"), fault.into_owned());
+            }
+        }
+    }
+    let query = &api.request_query;
+    if query.set.len() + query.remove.len() > OPERATIONS_MAX {
+        findings.add("request_query", format!("there are at most {OPERATIONS_MAX} changes"));
+    }
+    for (name, value) in &query.set {
+        // URLs are in the logs of many servers.
+        if value.starts_with("env:") || value.starts_with("file:") {
+            let message = "a secret is sent in a header and not in a URL: use request_headers";
+            findings.add(&format!("request_query.set.{name}"), message);
+        }
     }
 }
 

@@ -238,6 +238,28 @@ pub struct Headers {
     pub remove: Vec<String>,
 }
 
+/// Changes of a query.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueryChanges {
+    /// Members that are set, instead of those that a caller sends.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
+    /// Members that are removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove: Vec<String>,
+}
+
+/// Another beginning of a path.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathChange {
+    /// The segments with which the path below the API's own begins.
+    pub from: String,
+    /// What takes their place.
+    pub to: String,
+}
+
 /// A published API: what answers below `/apis/{context}/{version}`, and for whom.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -308,6 +330,12 @@ pub struct Api {
     /// Changes of JSON bodies.
     #[serde(default, skip_serializing_if = "is_default")]
     pub transform: Transforms,
+    /// Other beginnings of paths; the first that matches counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub request_path: Vec<PathChange>,
+    /// Changes of the query.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub request_query: QueryChanges,
     /// Changes of the headers of requests.
     #[serde(default, skip_serializing_if = "is_default")]
     pub request_headers: Headers,

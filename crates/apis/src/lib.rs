@@ -44,6 +44,7 @@ mod secret;
 mod sent;
 mod sql;
 mod subscription;
+mod target;
 mod transform;
 mod unique_json;
 mod units;
@@ -53,8 +54,8 @@ mod upstream;
 pub use apis::{Apis, ApisError, ApisRequest};
 pub use check::{APIS_MAX, Finding, check};
 pub use definition::{
-    Api, Audience, Balance, Breaker, Definition, Group, Headers, Health, Issuer, Plan, Published,
-    Security, Sticky, Timeouts, Transforms,
+    Api, Audience, Balance, Breaker, Definition, Group, Headers, Health, Issuer, PathChange, Plan,
+    Published, QueryChanges, Security, Sticky, Timeouts, Transforms,
 };
 pub use diff::{Difference, differences};
 pub use limits::{By, Bys, Limit, Limits};

@@ -37,6 +37,7 @@ use crate::operations::{Found, Operations, Scopes, are_granted};
 use crate::path::rest_of;
 use crate::secret::secret;
 use crate::subscription::Subscription;
+use crate::target::TargetChanges;
 use crate::transform::{Transform, Unfit};
 use crate::upgrade;
 use crate::upstream::{Clients, Upstream, Upstreams, is_unreachable};
@@ -86,6 +87,7 @@ pub(crate) struct LiveApi {
     limits: Box<[ApiLimit]>,
     request: Option<Arc<Transform>>,
     response: Option<Arc<Transform>>,
+    target_changes: TargetChanges,
     request_headers: Changes,
     response_headers: Changes,
     allow: Vec<Network>,
@@ -138,6 +140,7 @@ impl LiveApi {
             limits: api.limits.0.iter().map(ApiLimit::new).collect(),
             request: transform(&api.transform.request)?,
             response: transform(&api.transform.response)?,
+            target_changes: TargetChanges::new(&api.request_path, &api.request_query),
             request_headers: Changes::new(&api.request_headers, &secret)?,
             response_headers: Changes::new(&api.response_headers, &secret)?,
             allow: api.allow.iter().filter_map(|text| network(text)).collect(),
@@ -233,7 +236,7 @@ impl LiveApi {
             now: call.now,
         };
         let mut admitted = limit::admit(plan.as_deref(), &self.limits, &asked)?;
-        match self.answer_admitted(call, &rest, found.as_ref()).await {
+        match self.answer_admitted(call, rest, found.as_ref()).await {
             Ok(mut answer) => {
                 // A part is this server, too.
                 let is_own = matches!(self.target, Target::Part(..));
@@ -259,15 +262,17 @@ impl LiveApi {
     async fn answer_admitted(
         &self,
         mut call: Call,
-        rest: &str,
+        rest: String,
         found: Option<&Found<'_>>,
     ) -> Result<Response, Problem> {
         if let Some(found) = found {
             found.check(&mut call).await?;
         }
+        let rest = self.target_changes.path(rest);
+        call.query = self.target_changes.query(std::mem::take(&mut call.query));
         match &self.target {
-            Target::Part(path, local) => self.answer_by_part(call, rest, path, local).await,
-            Target::Upstreams(groups) => self.answer_by_group(call, rest, groups).await,
+            Target::Part(path, local) => self.answer_by_part(call, &rest, path, local).await,
+            Target::Upstreams(groups) => self.answer_by_group(call, &rest, groups).await,
         }
     }
 

@@ -243,3 +243,39 @@ fn long_bodies_are_changed_one_after_the_other_and_others_are_answered_meanwhile
         assert!(metrics.contains(&format!("\"{name}\"")), "{metrics}");
     }
 }
+
+#[test]
+fn paths_and_queries_are_changed_and_everything_else_stays() {
+    let (place, upstream) = (Place::new(), Upstream::echo());
+    let server = Server::start(&place);
+    let file = |more: &str| {
+        format!(
+            "[[apis]]\nname = 'a'\ncontext = 'a'\nversion = 'v1'\nsecurity = 'none'\n\
+             upstream = ['{}/base']\n{more}",
+            upstream.url()
+        )
+    };
+    let changes = "request_path = [{from = '/old', to = '/new/deep'}]\n\
+                   request_query = {set = {tenant = 'seven & more'}, remove = ['debug']}\n";
+    place.write("apis.toml", file(changes));
+    place.done(&["gateway", "apply", "apis.toml"]);
+    let mut client = server.client();
+
+    for (sent, seen) in [
+        (
+            "/old/a%2Fb?x=%20&debug=1&tenant=9",
+            "/base/new/deep/a%2Fb?x=%20&tenant=seven%20%26%20more",
+        ),
+        ("/older?%64ebug", "/base/older?tenant=seven%20%26%20more"),
+    ] {
+        assert_eq!(client.get(&format!("/apis/a/v1{sent}")).status, 200, "{sent}");
+        assert_eq!(upstream.take()[0].line(), format!("GET {seen}"));
+    }
+    let wrong = "request_path = [{from = 'old', to = '/../x'}]\n\
+                 request_query.set = {key = 'env:SECRET'}\n";
+    place.write("wrong.toml", file(wrong));
+    let refused = place.run(&["gateway", "lint", "wrong.toml"]);
+    for told in ["request_path[0].from", "request_path[0].to", "request_query.set.key"] {
+        assert!(refused.stderr.contains(told), "{told}: {refused:?}");
+    }
+}

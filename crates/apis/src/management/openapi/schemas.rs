@@ -207,6 +207,22 @@ fn api() -> (Value, Vec<&'static str>) {
             },
         })),
         "transform": of(json!({ "request": operations, "response": operations })),
+        "request_path": {
+            "type": "array",
+            "description": "Other beginnings of paths; the first that matches counts.",
+            "items": of(json!({
+                "from": text("The segments with which a path begins."),
+                "to": text("What takes their place."),
+            })),
+        },
+        "request_query": of(json!({
+            "set": {
+                "type": "object",
+                "additionalProperties": { "type": "string" },
+                "description": "Members that are set.",
+            },
+            "remove": texts("Members that are removed."),
+        })),
         "request_headers": headers,
         "response_headers": headers,
         "cors_origins": texts("Origins whose pages may call it."),
