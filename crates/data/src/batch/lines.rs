@@ -21,6 +21,13 @@ const LINES: [&str; 6] = [
 ///
 /// 415.
 pub(super) fn expect_lines(call: &Call) -> Result<(), Problem> {
+    let encoding = call.header("content-encoding").unwrap_or("identity").trim();
+    if !encoding.eq_ignore_ascii_case("identity") {
+        return Err(Problem::of(Kind::UnsupportedMediaType)
+            .detail("This address takes lines as they are, not compressed.")
+            .error("The Content-Encoding header is not identity.")
+            .hint("Send the lines uncompressed, without the header Content-Encoding."));
+    }
     let media = call.header("content-type").and_then(|value| value.split(';').next());
     let media = media.unwrap_or("").trim();
     if LINES.iter().any(|known| known.eq_ignore_ascii_case(media)) {
@@ -161,7 +168,10 @@ impl Split {
 /// Refuses a request that has more lines than are allowed.
 fn too_many_lines() -> Problem {
     Problem::of(Kind::PayloadTooLarge)
-        .detail(format!("A batch has at most {BATCH_LINES_MAX} lines; the rest was not read."))
+        .detail(format!(
+            "A batch has at most {BATCH_LINES_MAX} lines; the rest was not read. The lines before it \
+             were taken, and have answers of their own."
+        ))
         .hint("Send the lines from this one on in another request.")
 }
 

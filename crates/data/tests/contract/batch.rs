@@ -216,7 +216,10 @@ async fn other_media_other_methods_and_empty_bodies_have_their_answers() {
         let media = client.send(Method::POST, PATH, &form, body).await;
         let method = client.get(PATH).await;
         let empty = client.send(Method::POST, PATH, &MEDIA, "").await;
+        let packed = [MEDIA[0], ("content-encoding", "gzip")];
+        let packed = client.send(Method::POST, PATH, &packed, "{}").await;
 
+        packed.problem(415, "unsupported-media-type");
         media.problem(415, "unsupported-media-type");
         assert_eq!(method.header("allow"), "POST");
         method.problem(405, "method-not-allowed");
