@@ -6,6 +6,7 @@
 mod edit;
 mod pointer;
 pub(crate) mod scan;
+mod unfit;
 
 use std::borrow::Cow;
 
@@ -14,6 +15,7 @@ use pointer::{Step, is_name};
 use serde::{Deserialize, Serialize};
 
 pub use scan::NotJson;
+pub use unfit::Unfit;
 
 /// Most operations of a transform.
 pub const OPERATIONS_MAX: usize = 100;
@@ -58,17 +60,6 @@ pub struct OperationError {
     pub member: &'static str,
     /// What is wrong with it.
     pub reason: &'static str,
-}
-
-/// A body that cannot be changed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
-    /// It is not JSON.
-    #[error(transparent)]
-    NotJson(#[from] NotJson),
-    /// A member that an operation names is there twice, however its name is written.
-    #[error("the member {0:?} is there twice")]
-    Twice(String),
 }
 
 /// A compiled list of operations, which are done one after the other.

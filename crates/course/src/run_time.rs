@@ -8,13 +8,13 @@ mod elements;
 mod outcome;
 mod session;
 mod state;
+mod status;
 
 pub(crate) use apply::{Applied, apply, finish, time_out};
 pub(crate) use begin::{Begin, begin, learner_name, passing_measure};
 pub(crate) use duration::{iso, scorm12};
 pub(crate) use elements::{Elements, Refusal};
-pub(crate) use outcome::{
-    Completion, Outcome, global_objectives, outcome, outcomes, unavailable, whole,
-};
+pub(crate) use outcome::{global_objectives, outcome, outcomes, unavailable, whole};
 pub(crate) use session::{Forgotten, Own, Place, Turn};
 pub(crate) use state::{ActivityState, LaunchState, Progress};
+pub(crate) use status::{Completion, Outcome};

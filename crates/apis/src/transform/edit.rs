@@ -1,7 +1,8 @@
 //! Edits of a text: a range of its bytes and what takes their place.
 
 use super::pointer::is_name;
-use super::{Unfit, scan};
+use super::scan;
+use super::unfit::Unfit;
 
 /// Replaces the bytes from `from` to `to`.
 #[derive(Debug, Clone, PartialEq, Eq)]

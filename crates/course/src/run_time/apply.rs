@@ -247,7 +247,7 @@ pub(crate) fn finish(state: &mut ActivityState, standard: Standard, activity: &A
 
 #[cfg(test)]
 mod tests {
-    use super::super::session::Session;
+    use super::super::state::Session;
     use super::*;
     use crate::package::ActivityType;
 

@@ -3,37 +3,11 @@
 use std::collections::BTreeMap;
 
 use homeroom_store::Uuid;
-use serde::{Deserialize, Serialize};
 
-use super::state::{LaunchState, Progress};
+use super::state::{LaunchState, Partial, Progress, Session};
 
 /// Most sessions of an instance whose numbers are kept. A session that is forgotten is refused.
 pub(crate) const SESSIONS_MAX: usize = 50;
-
-/// A page of a launch that has saved something.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
-pub(crate) struct Session {
-    /// The launch that was opened.
-    pub(crate) launch: String,
-    /// Its id; empty for a player that sends none.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) id: String,
-    /// The greatest number of its commits of which every part has come.
-    pub(crate) sequence: i64,
-    /// A later commit of which parts are missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) partial: Option<Partial>,
-    /// When its page was opened, as far as the server knows.
-    pub(crate) opened: i64,
-}
-
-/// A commit that comes in parts, of which some are missing.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-pub(crate) struct Partial {
-    sequence: i64,
-    parts: u16,
-    got: Vec<u16>,
-}
 
 /// What a commit says about its place among others.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::outcome::Outcome;
-use super::session::Session;
+use super::status::Outcome;
 
 /// What the run-time has saved of an activity.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
@@ -226,6 +225,34 @@ fn is_none(value: &u32) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_nought(value: &i64) -> bool {
     *value == 0
+}
+
+/// A page of a launch that has saved something.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+pub(crate) struct Session {
+    /// The launch that was opened.
+    pub(crate) launch: String,
+    /// Its id; empty for a player that sends none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) id: String,
+    /// The greatest number of its commits of which every part has come.
+    pub(crate) sequence: i64,
+    /// A later commit of which parts are missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) partial: Option<Partial>,
+    /// When its page was opened, as far as the server knows.
+    pub(crate) opened: i64,
+}
+
+/// A commit that comes in parts, of which some are missing.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+pub(crate) struct Partial {
+    /// Its number.
+    pub(super) sequence: i64,
+    /// How many parts it has.
+    pub(super) parts: u16,
+    /// Those that have come.
+    pub(super) got: Vec<u16>,
 }
 
 #[cfg(test)]
