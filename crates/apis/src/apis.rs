@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 use arc_swap::ArcSwap;
 use homeroom_access::ApiClient;
-use homeroom_gateway::{FrontDoor, Gates, LiveRoutes};
+use homeroom_gateway::{ApiFigures, FrontDoor, Gates, LiveRoutes};
 use homeroom_http::BudgetFigures;
 use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, Store, StoreError, Value, Write};
 use serde::{Deserialize, Serialize};
@@ -180,6 +180,16 @@ impl Apis {
     pub fn queues(&self) -> Vec<BudgetFigures> {
         let Shared { gates, changing, .. } = &*self.shared;
         gates.figures().into_iter().chain(changing.figures()).collect()
+    }
+
+    /// Returns the figures of each API and its upstreams.
+    pub fn figures(&self) -> ApiFigures {
+        let Shared { gates, clients, .. } = &*self.shared;
+        ApiFigures {
+            gates: gates.figures_of_each(),
+            upstreams: clients.figures(),
+            connections: clients.connections(),
+        }
     }
 
     /// Serves the published APIs at a front door, from now on.

@@ -1,11 +1,13 @@
 //! Bodies on their way: of requests to upstreams, and of their answers.
 
+use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use homeroom_client::{Request, Url};
+use homeroom_gateway::{Streaming, Turn};
 use homeroom_http::{BodyError, BodyStream, Problem};
 use http::{HeaderMap, Method};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -16,7 +18,7 @@ use crate::upstream::OpenCall;
 /// A request's body on its way to an upstream.
 pub(crate) enum Sent {
     Whole(Bytes),
-    Stream(Option<Noted>, Option<u64>),
+    Stream(Upload, Option<u64>),
 }
 
 impl Sent {
@@ -24,49 +26,154 @@ impl Sent {
         matches!(self, Self::Whole(_))
     }
 
-    /// Makes a request, which takes a body that is a stream.
-    pub(crate) fn request(&mut self, method: Method, url: Url, headers: HeaderMap) -> Request {
+    /// Returns whether all of it can be sent to another upstream after one that has got nothing.
+    pub(crate) fn is_there(&self) -> bool {
+        match self {
+            Self::Whole(_) => true,
+            Self::Stream(upload, _) => !upload.state().has_begun,
+        }
+    }
+
+    /// Makes a request with it.
+    pub(crate) fn request(&self, method: Method, url: Url, headers: HeaderMap) -> Request {
         let mut request = Request::new(method, url);
         request.headers = headers;
         match self {
             Self::Whole(bytes) => request.body(bytes.clone()),
-            Self::Stream(stream, length) => match stream.take() {
-                Some(stream) => request.stream(stream, *length),
-                None => request,
-            },
+            Self::Stream(upload, length) => request.stream(upload.clone(), *length),
         }
     }
 }
 
-/// A request's body that notes why it broke, so that its caller is told and not its upstream blamed.
-pub(crate) struct Noted {
-    pub(crate) stream: BodyStream,
-    pub(crate) broken: Arc<Mutex<Option<Problem>>>,
+type Entering = Pin<Box<dyn Future<Output = Result<Turn, Problem>> + Send>>;
+
+/// A body that is passed on while it arrives; clones are the same body.
+///
+/// It holds the place of a stream on its way. Its end is held back until it is the call's turn: what
+/// answers works on a request when it has all of it.
+#[derive(Clone)]
+pub(crate) struct Upload(Arc<Mutex<Uploading>>);
+
+struct Uploading {
+    /// What was read ahead.
+    ahead: Bytes,
+    stream: BodyStream,
+    /// The bytes to come, if they were declared.
+    left: Option<u64>,
+    /// Whether any of it may have been sent.
+    has_begun: bool,
+    /// Begins to wait for a turn.
+    enter: Option<Entering>,
+    end: End,
+    place: Option<Streaming>,
+    turn: Option<Turn>,
+    /// Why it broke off, so that its caller is told and not its upstream blamed.
+    broken: Option<Problem>,
 }
 
-impl HttpBody for Noted {
+enum End {
+    NotYet,
+    /// Waits for its turn with its last bytes.
+    Waiting(Entering, Option<Bytes>),
+    Over,
+}
+
+impl Upload {
+    pub(crate) fn new(
+        (ahead, stream): (Bytes, BodyStream),
+        length: Option<u64>,
+        place: Streaming,
+        enter: impl Future<Output = Result<Turn, Problem>> + Send + 'static,
+    ) -> Self {
+        Self(Arc::new(Mutex::new(Uploading {
+            ahead,
+            stream,
+            left: length,
+            has_begun: false,
+            enter: Some(Box::pin(enter)),
+            end: End::NotYet,
+            place: Some(place),
+            turn: None,
+            broken: None,
+        })))
+    }
+
+    /// Returns why it broke off, if it did.
+    pub(crate) fn broken(&self) -> Option<Problem> {
+        self.state().broken.take()
+    }
+
+    /// Returns whether all of it is there, and only its turn is waited for.
+    pub(crate) fn waits(&self) -> bool {
+        matches!(self.state().end, End::Waiting(..))
+    }
+
+    /// Returns the turn, if it has come.
+    pub(crate) fn turn(&self) -> Option<Turn> {
+        self.state().turn.take()
+    }
+
+    fn state(&self) -> MutexGuard<'_, Uploading> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Uploading {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Problem>>> {
+        self.has_begun = true;
+        loop {
+            match &mut self.end {
+                End::NotYet => {}
+                End::Over => return Poll::Ready(None),
+                End::Waiting(entering, last) => {
+                    let entered = ready!(entering.as_mut().poll(cx));
+                    let last = last.take();
+                    self.end = End::Over;
+                    self.turn = Some(entered?);
+                    self.place = None;
+                    return Poll::Ready(last.map(Ok));
+                }
+            }
+            let next = if self.ahead.is_empty() {
+                let next = ready!(Pin::new(&mut self.stream).poll_frame(cx)).transpose()?;
+                next.map(|frame| frame.into_data().unwrap_or_default())
+            } else {
+                Some(std::mem::take(&mut self.ahead))
+            };
+            if let (Some(data), Some(left)) = (&next, &mut self.left) {
+                *left = left.saturating_sub(data.len() as u64);
+            }
+            if next.is_some() && self.left != Some(0) {
+                return Poll::Ready(next.map(Ok));
+            }
+            self.end = match self.enter.take() {
+                Some(entering) => End::Waiting(entering, next),
+                None => End::Over,
+            };
+        }
+    }
+}
+
+impl HttpBody for Upload {
     type Data = Bytes;
     type Error = std::io::Error;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-        let frame = ready!(Pin::new(&mut self.stream).poll_frame(cx));
-        Poll::Ready(frame.map(|frame| {
-            frame.map_err(|problem| {
-                *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem);
+        let mut state = self.state();
+        let next = ready!(state.poll(cx));
+        Poll::Ready(next.map(|next| {
+            next.map(Frame::data).map_err(|problem| {
+                state.broken = Some(problem);
                 std::io::Error::other("the caller's body broke off")
             })
         }))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.stream.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.stream.size_hint()
+        matches!(self.state().end, End::Over)
     }
 }
 

@@ -9,6 +9,8 @@ use crate::definition;
 
 /// A call that tries has so long before another may, in milliseconds.
 const TRIAL_MS: u64 = 5_000;
+/// Calls that cannot be repeated try only after it has waited this long for another, in milliseconds.
+const TRIAL_WAIT_MS: u64 = 1_000;
 
 /// The breaker of an upstream. Moments are milliseconds since any fixed one.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ struct State {
     open: Option<Open>,
     /// When it was closed the last time.
     closed_at: u64,
+    /// How often it has opened at all.
+    opened: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -50,8 +54,10 @@ struct Open {
 pub(crate) enum Ended {
     /// There was an answer.
     Well,
-    /// There was none, or one that says that what is behind the upstream fails.
+    /// There was one that says that what is behind the upstream fails.
     Badly,
+    /// There was none, although there was a connection.
+    Unanswered,
     /// No connection could be opened; `is_slow` if that took all the time that it may.
     Unreachable {
         /// Whether the time for connecting was used up.
@@ -99,6 +105,23 @@ impl Breaker {
         }
     }
 
+    /// Returns whether it has been half-open for so long that calls of any kind may try.
+    pub(crate) fn waits_for_a_trial(&self, now: u64) -> bool {
+        let since = |open: Open| open.until.max(open.trial_until).saturating_add(TRIAL_WAIT_MS);
+        self.state().open.is_some_and(|open| since(open) <= now)
+    }
+
+    /// Returns in how many milliseconds a call may try; 0 if it is not open.
+    pub(crate) fn rests_for(&self, now: u64) -> u64 {
+        let until = self.state().open.map_or(0, |open| open.until.max(open.trial_until));
+        until.saturating_sub(now)
+    }
+
+    /// Returns how often it has opened.
+    pub(crate) fn opened(&self) -> u64 {
+        self.state().opened
+    }
+
     /// Lets a call try, if it is half-open and no other call tries.
     pub(crate) fn try_one(&self, now: u64) -> bool {
         match &mut self.state().open {
@@ -111,7 +134,7 @@ impl Breaker {
     }
 
     /// Records how a call ended. `may_open` says whether enough other upstreams are left for it to open
-    /// because of failures.
+    /// because of answers; without any, an answer is all that callers can get.
     pub(crate) fn record(&self, ended: Ended, may_open: bool, now: u64) {
         let mut state = self.state();
         let is_resting = state.open.is_some_and(|open| now < open.until);
@@ -123,10 +146,11 @@ impl Breaker {
                     state.close(now);
                 }
             }
-            Ended::Badly => {
+            Ended::Badly | Ended::Unanswered => {
                 state.failures = state.failures.saturating_add(1);
                 let has_tried_in_vain = state.open.is_some() && !is_resting;
-                let is_too_often = state.failures >= self.rules.failures && may_open;
+                let is_too_often = state.failures >= self.rules.failures
+                    && (may_open || ended == Ended::Unanswered);
                 if has_tried_in_vain || (is_too_often && !is_resting) {
                     state.open(self.rules, true, now);
                 }
@@ -157,6 +181,7 @@ impl State {
         let doubled = 1_u64.checked_shl(self.times - 1).unwrap_or(u64::MAX);
         let rest = rules.rest_ms.saturating_mul(doubled).min(rules.rest_max_ms);
         self.failures = 0;
+        self.opened += u64::from(self.open.is_none());
         self.open = Some(Open { until: now.saturating_add(rest), is_slow, trial_until: 0 });
     }
 
@@ -224,6 +249,23 @@ mod tests {
         assert_eq!(breaker.standing(1_000), Standing::HalfOpen, "the second one was told already");
         breaker.record(Ended::Well, false, 1_000);
         assert_eq!(breaker.standing(1_000), Standing::Closed);
+    }
+
+    #[test]
+    fn without_answers_it_opens_even_if_no_other_upstream_is_left() {
+        let breaker = Breaker::new(RULES);
+        for _ in 0..3 {
+            assert_eq!(breaker.standing(0), Standing::Closed);
+            breaker.record(Ended::Unanswered, false, 0);
+        }
+
+        assert_eq!((breaker.standing(0), breaker.opened()), (Standing::Open, 1));
+        assert_eq!((breaker.rests_for(0), breaker.rests_for(1_000)), (1_000, 0));
+        assert!(!breaker.waits_for_a_trial(1_999) && breaker.waits_for_a_trial(2_000));
+        assert!(breaker.try_one(1_000));
+        breaker.record(Ended::Unanswered, false, 1_300);
+        assert_eq!((breaker.standing(1_300), breaker.opened()), (Standing::Open, 1));
+        assert_eq!(breaker.rests_for(1_300), 2_000, "it rests longer");
     }
 
     #[test]

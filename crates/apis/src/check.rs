@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use homeroom_client::{Network, Url};
 use homeroom_http::Cors;
+use http::header::{EXPECT, TE};
 use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,8 @@ const ISSUERS_MAX: usize = 16;
 const LEEWAY_SECONDS_MAX: u64 = 300;
 /// Most groups of upstreams of an API.
 const GROUPS_MAX: usize = 16;
+/// Most times that a call is sent.
+const ATTEMPTS_MAX: u32 = 10;
 /// Largest weight of a group.
 const WEIGHT_MAX: u32 = 10_000;
 /// Most limits of an API.
@@ -254,6 +257,23 @@ fn check_choice(api: &Api, findings: &mut Findings<'_>) {
     if !(0.0..=1.0).contains(&breaker.share) {
         findings.add("breaker.share", "a share is a number from 0 to 1");
     }
+    let retries = &api.retries;
+    if !(1..=ATTEMPTS_MAX).contains(&retries.attempts) {
+        let message = format!("a call is sent at least once and at most {ATTEMPTS_MAX} times");
+        findings.add("retries.attempts", message);
+    }
+    if !(0.0..=1.0).contains(&retries.share) {
+        findings.add("retries.share", "a share is a number from 0 to 1");
+    }
+    for (number, method) in retries.methods.iter().enumerate() {
+        let is_known = method.parse().is_ok_and(|method: http::Method| {
+            method != http::Method::CONNECT && method.as_str().chars().all(char::is_uppercase)
+        });
+        if !is_known {
+            let message = format!("`{method}` is no method; write it as GET");
+            findings.add(&format!("retries.methods[{number}]"), message);
+        }
+    }
 }
 
 fn check_issuers(api: &Api, findings: &mut Findings<'_>) {
@@ -419,6 +439,12 @@ fn check_headers(member: &str, headers: &Headers, findings: &mut Findings<'_>) {
         let place = format!("{member}.set.{name}");
         if HeaderName::from_bytes(name.as_bytes()).is_err() {
             findings.add(&place, "it is no name of a header");
+        }
+        let is_own = |own: &&HeaderName| own.as_str().eq_ignore_ascii_case(name);
+        if homeroom_client::OWN_HEADERS.iter().chain([&TE, &EXPECT]).any(|own| is_own(&own)) {
+            let message = "it is about the connection or the length of the body, or names the upstream: it is \
+                           written by whoever sends the message, and cannot be set";
+            findings.add(&place, message);
         }
         if HeaderValue::from_str(value).is_err() {
             findings.add(&place, "HTTP does not allow this value in a header");

@@ -163,6 +163,26 @@ pub enum Balance {
     ConsistentHash,
 }
 
+/// When a call is sent again.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Retries {
+    /// Most times that a call is sent. An upstream to which no connection can be opened at once does not
+    /// count.
+    pub attempts: u32,
+    /// The methods of calls that are sent again although an upstream may have got them.
+    pub methods: Vec<String>,
+    /// The share of all calls that may be sent again.
+    pub share: f64,
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        let methods = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"].map(str::to_owned).to_vec();
+        Self { attempts: 2, methods, share: 0.2 }
+    }
+}
+
 /// When an upstream that fails is left alone.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
@@ -173,8 +193,8 @@ pub struct Breaker {
     pub rest: Time,
     /// How long it is left alone at most.
     pub rest_max: Time,
-    /// The share of all upstreams that failing calls may keep away at a time; those that cannot be reached
-    /// do not count.
+    /// The share of all upstreams that answers of 502, 503 and 504 may keep away at a time, and never the
+    /// last one. Those that cannot be reached or do not answer are kept away even so.
     pub share: f64,
 }
 
@@ -321,6 +341,9 @@ pub struct Api {
     /// When an upstream that fails is left alone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub breaker: Breaker,
+    /// When a call is sent again.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub retries: Retries,
     /// Most bytes of a request's body.
     #[serde(default = "ten_mib")]
     pub max_body: Size,

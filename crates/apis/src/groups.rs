@@ -1,13 +1,14 @@
 //! Groups of upstreams with weights, so that a new version gets a share of the calls.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use homeroom_access::Call;
 use homeroom_client::Error;
 
 use crate::definition::{Api, Sticky};
-use crate::upstream::{Clients, Upstreams};
+use crate::repeats::Repeats;
+use crate::upstream::{Candidate, Chosen, Clients, Trials, Upstreams};
 
 /// The upstreams of an API, in groups.
 #[derive(Debug)]
@@ -18,6 +19,9 @@ pub(crate) struct Groups {
     total: u64,
     sticky: Option<Sticky>,
     next: AtomicU64,
+    /// The same for calls whose group is down.
+    next_other: AtomicU64,
+    pub(crate) repeats: Repeats,
 }
 
 impl Groups {
@@ -35,26 +39,71 @@ impl Groups {
             groups.push((u64::from(group.weight), Upstreams::new(api, &group.upstream, clients)?));
         }
         let total = groups.iter().map(|(weight, _)| weight).sum();
-        Ok(Self { all: groups, total, sticky: api.sticky.clone(), next: AtomicU64::new(0) })
+        Ok(Self {
+            all: groups,
+            total,
+            sticky: api.sticky.clone(),
+            next: AtomicU64::new(0),
+            next_other: AtomicU64::new(0),
+            repeats: Repeats::new(&api.retries),
+        })
+    }
+
+    /// Returns the upstreams to which a call may be sent, one after the other: those of the group whose turn
+    /// it is, and then those of the others. A group of which no upstream is well thereby loses its share.
+    pub(crate) fn choose(&self, call: &Call, can_be_repeated: bool) -> Vec<Candidate<'_>> {
+        let mut chosen = Chosen::default();
+        let mut trials = if can_be_repeated { Trials::Repeatable } else { Trials::Late };
+        for group in self.turn(call) {
+            group.choose(call, trials, &mut chosen);
+            // Those of the other groups are tried by calls whose turn it is there.
+            trials = Trials::None;
+        }
+        let Chosen { mut well, last } = chosen;
+        well.extend(last);
+        well
+    }
+
+    /// Returns in how many seconds calls may be answered again, where none can be now.
+    pub(crate) fn retry_after(&self) -> u64 {
+        let rests = self.all.iter().filter(|(weight, _)| *weight > 0 || self.all.len() == 1);
+        let ms = rests.filter_map(|(_, group)| group.rests_for()).min().unwrap_or(0);
+        ms.div_ceil(1_000).max(1)
     }
 
     /// Returns the group for a call, and then the others, for when all of it is down.
-    pub(crate) fn turn(&self, call: &Call) -> impl Iterator<Item = &Upstreams> {
+    fn turn(&self, call: &Call) -> impl Iterator<Item = &Upstreams> {
         let first = if self.all.len() == 1 { 0 } else { self.first(call) };
-        let others = (0..self.all.len()).filter(move |at| *at != first);
-        // A group without a weight gets no calls at all.
-        let others = others.filter(|at| self.all[*at].0 > 0);
+        let others = self.others(first, call);
         std::iter::once(first).chain(others).map(|at| &self.all[at].1)
+    }
+
+    /// Returns the groups besides one, each in front as often as its weight says. A group without a weight
+    /// gets no calls at all.
+    fn others(&self, first: usize, call: &Call) -> Vec<usize> {
+        let mut left: Vec<usize> =
+            (0..self.all.len()).filter(|at| *at != first && self.all[*at].0 > 0).collect();
+        if left.len() < 2 {
+            return left;
+        }
+        let total: u64 = left.iter().map(|at| self.all[*at].0).sum();
+        let place = match self.sticky.as_ref().and_then(|sticky| value_of(sticky, call)) {
+            Some(value) => hash_of(&(value, first)) % total,
+            None => spread(self.next_other.fetch_add(1, Ordering::Relaxed), total),
+        };
+        let mut before = 0;
+        let front = left.iter().position(|at| {
+            before += self.all[*at].0;
+            place < before
+        });
+        left.rotate_left(front.unwrap_or(0));
+        left
     }
 
     fn first(&self, call: &Call) -> usize {
         let sticky = self.sticky.as_ref().and_then(|sticky| value_of(sticky, call));
         let place = match sticky {
-            Some(value) => {
-                let mut hasher = DefaultHasher::new();
-                value.hash(&mut hasher);
-                hasher.finish() % self.total
-            }
+            Some(value) => hash_of(&value) % self.total,
             None => spread(self.next.fetch_add(1, Ordering::Relaxed), self.total),
         };
         let mut before = 0;
@@ -64,6 +113,12 @@ impl Groups {
         });
         found.unwrap_or(0)
     }
+}
+
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Returns the place of a call among `total`: each once in `total` calls, neighbours far apart.
@@ -118,7 +173,14 @@ mod tests {
         let group =
             |weight: &u64| (*weight, Upstreams::new(&api, &api.upstream, &clients).unwrap());
         let total = weights.iter().sum();
-        Groups { all: weights.iter().map(group).collect(), total, sticky, next: AtomicU64::new(0) }
+        Groups {
+            all: weights.iter().map(group).collect(),
+            total,
+            sticky,
+            next: AtomicU64::new(0),
+            next_other: AtomicU64::new(0),
+            repeats: Repeats::new(&api.retries),
+        }
     }
 
     fn counts(groups: &Groups, calls: &[Call]) -> Vec<usize> {
@@ -171,5 +233,21 @@ mod tests {
         let groups = groups(&[1, 0], None);
 
         assert_eq!(groups.turn(&calls(1, |_| 0)[0]).count(), 1);
+    }
+
+    #[tokio::test]
+    async fn the_calls_of_a_group_that_is_down_go_to_the_others_by_their_weights() {
+        let groups = groups(&[2, 3, 1, 0], None);
+        let call = &calls(1, |_| 0)[0];
+
+        let mut fronts = [0_usize; 4];
+        for _ in 0..30 {
+            let others = groups.others(0, call);
+            assert_eq!(others.len(), 2, "{others:?}");
+            fronts[others[0]] += 1;
+        }
+
+        assert_eq!(groups.others(1, call).len(), 2);
+        assert!(fronts[1].abs_diff(3 * fronts[2]) <= 4, "{fronts:?}");
     }
 }

@@ -23,6 +23,7 @@ mod bodies;
 mod breaker;
 mod changing;
 mod check;
+mod counts;
 mod definition;
 mod diff;
 mod groups;
@@ -38,6 +39,7 @@ mod path;
 mod places;
 mod quota;
 mod read;
+mod repeats;
 mod requests;
 mod schema;
 mod secret;
@@ -55,7 +57,7 @@ pub use apis::{Apis, ApisError, ApisRequest};
 pub use check::{APIS_MAX, Finding, check};
 pub use definition::{
     Api, Audience, Balance, Breaker, Definition, Group, Headers, Health, Issuer, PathChange, Plan,
-    Published, QueryChanges, Security, Sticky, Timeouts, Transforms,
+    Published, QueryChanges, Retries, Security, Sticky, Timeouts, Transforms,
 };
 pub use diff::{Difference, differences};
 pub use limits::{By, Bys, Limit, Limits};

@@ -1,36 +1,33 @@
 //! A published API that is served: the path of a call from its route to its target and back.
 
-use std::borrow::Cow;
+mod passing;
+
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use homeroom_access::{ApiClient, Call, Scope};
-use homeroom_client::{Answer, Error, Network, Phase};
+use homeroom_client::{Answer, Network};
 use homeroom_gateway::{Gate, Gates};
 use homeroom_http::{
     Body, BodyError, BodyLimits, Cors, Credential, Guard, Kind, Known, MethodsAt, Problem,
     RequestBody, Response, Route, handler, other_methods,
 };
-use http::header::{
-    ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE,
-};
+use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, request, response};
 use http_body_util::BodyExt as _;
 use hyper::body::Body as HttpBody;
 
-use crate::bodies::{Answering, Noted, Sent};
+use crate::bodies::Answering;
 use crate::changing::{Changing, Unread};
 use crate::check::{PARTS, network};
 use crate::definition::{Api, Security};
 use crate::groups::Groups;
-use crate::headers::{
-    Asker, Changes, ask_for_whole, is_doubtful, no_longer_vouch, strip, to_upstream, weaken,
-};
+use crate::headers::{Asker, Changes, ask_for_whole, is_doubtful, no_longer_vouch, strip, weaken};
 use crate::issuer::{Issuers, KeySets};
 use crate::limit::{self, ApiLimit, PlanLimit};
 use crate::operations::{Found, Operations, Scopes, are_granted};
@@ -39,11 +36,8 @@ use crate::secret::secret;
 use crate::subscription::Subscription;
 use crate::target::TargetChanges;
 use crate::transform::{Transform, Unfit};
-use crate::upgrade;
-use crate::upstream::{Clients, Upstream, Upstreams, is_unreachable};
+use crate::upstream::Clients;
 
-/// Bodies of at most this many bytes are read before they are sent, so that they can be sent again.
-const SHORT_BODY: usize = 128 << 10;
 /// Longest time for a request's body; it must make progress all the while.
 const BODY_TIME: Duration = Duration::from_hours(1);
 
@@ -272,7 +266,7 @@ impl LiveApi {
         call.query = self.target_changes.query(std::mem::take(&mut call.query));
         match &self.target {
             Target::Part(path, local) => self.answer_by_part(call, &rest, path, local).await,
-            Target::Upstreams(groups) => self.answer_by_group(call, &rest, groups).await,
+            Target::Upstreams(groups) => self.pass_on(call, &rest, groups).await,
         }
     }
 
@@ -287,27 +281,6 @@ impl LiveApi {
         Err(Problem::of(Kind::MethodNotAllowed)
             .error(format!("{} is not allowed here; allowed: {names}.", call.method))
             .header(ALLOW, allow))
-    }
-
-    /// Passes a call to the group whose turn it is, or to another if nothing of that is healthy.
-    async fn answer_by_group(
-        &self,
-        call: Call,
-        rest: &str,
-        groups: &Groups,
-    ) -> Result<Response, Problem> {
-        let may_repeat = is_short(&call);
-        let found = {
-            let mut turn =
-                groups.turn(&call).map(|group| (group, group.candidates(&call, may_repeat)));
-            turn.find(|(_, candidates)| !candidates.is_empty())
-        };
-        let Some((group, candidates)) = found else {
-            return Err(no_upstream("No upstream of this API is healthy."));
-        };
-        let answering = self.answer_by_upstream(call, rest, group, &candidates);
-        let late = || Err(Problem::of(Kind::GatewayTimeout));
-        group.within(answering).await.unwrap_or_else(late)
     }
 
     fn check_address(&self, call: &Call) -> Result<(), Problem> {
@@ -485,123 +458,10 @@ impl LiveApi {
         Ok(())
     }
 
-    async fn answer_by_upstream(
-        &self,
-        mut call: Call,
-        rest: &str,
-        upstreams: &Upstreams,
-        candidates: &[Arc<Upstream>],
-    ) -> Result<Response, Problem> {
-        let query = if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
-        let path_and_query = format!("{rest}{query}");
-        let is_idempotent = matches!(
-            call.method,
-            Method::GET | Method::HEAD | Method::PUT | Method::DELETE | Method::OPTIONS
-        );
-        if upgrade::is_asked(&call) {
-            return self.change_protocol(call, &path_and_query, upstreams, candidates).await;
-        }
-        self.change_request(&mut call).await?;
-        let (is_short, declared) = (is_short(&call), declared(&call.headers));
-        let mut headers = std::mem::take(&mut call.headers);
-        to_upstream(&mut headers, self.api.security, &self.asker(&call));
-        if self.response.is_some() {
-            ask_for_whole(&mut headers);
-        }
-        self.request_headers.apply(&mut headers);
-        let broken = Arc::new(Mutex::new(None));
-        let mut body = if call.body.is_empty() {
-            Sent::Whole(Bytes::new())
-        } else if matches!(call.body, RequestBody::Bytes(_)) || is_short {
-            Sent::Whole(call.read_body().await?)
-        } else {
-            let stream = Noted { stream: call.stream_body()?, broken: Arc::clone(&broken) };
-            Sent::Stream(Some(stream), declared.map(|length| length as u64))
-        };
-        // A body that is still arriving would hold its turn as long as its caller likes.
-        let mut turn =
-            if body.is_whole() { Some(self.gate.enter(&caller_of(&call)).await?) } else { None };
-        // The last resort is the first again: its pooled connection may have been closed meanwhile.
-        let tries = candidates.iter().chain(candidates.first());
-        let last = candidates.len();
-        for (number, upstream) in tries.enumerate() {
-            let url = upstream.target(&path_and_query).map_err(|_| malformed())?;
-            let request = body.request(call.method.clone(), url, headers.clone());
-            let open = upstream.call();
-            let error = match upstreams.client().send(request).await {
-                Ok(answer) => {
-                    // What an upstream refuses or fails says nothing of what it can do.
-                    let is_done = !answer.status().is_server_error();
-                    if let Some(turn) = turn.take().filter(|_| is_done) {
-                        turn.answered();
-                    }
-                    upstreams.record(upstream, Ok(answer.status().as_u16()));
-                    return self.respond(answer, open, &call.method).await;
-                }
-                Err(error) => error,
-            };
-            upstreams.record(upstream, Err(&error));
-            let is_unreachable = is_unreachable(&error);
-            let is_lost = matches!(error, Error::Failed { phase: Phase::Send | Phase::Answer, .. });
-            let may_repeat = body.is_whole() && (is_unreachable || (is_lost && is_idempotent));
-            let ends = number == last || (number + 1 == last && is_unreachable);
-            if may_repeat && !ends {
-                continue;
-            }
-            let of_caller = broken.lock().unwrap_or_else(PoisonError::into_inner).take();
-            return Err(of_caller.unwrap_or_else(|| self.failed(&error, &call.request_id)));
-        }
-        Err(no_upstream("No upstream of this API can be reached."))
-    }
-
-    /// Passes a call for another protocol to the first upstream that can be reached.
-    async fn change_protocol(
-        &self,
-        call: Call,
-        path_and_query: &str,
-        upstreams: &Upstreams,
-        candidates: &[Arc<Upstream>],
-    ) -> Result<Response, Problem> {
-        let mut headers = call.headers.clone();
-        to_upstream(&mut headers, self.api.security, &self.asker(&call));
-        self.request_headers.apply(&mut headers);
-        let mut problem = no_upstream("No upstream of this API can be reached.");
-        for upstream in candidates {
-            let target = upstream.target(path_and_query).map_err(|_| malformed())?;
-            match upstreams.client().open(&target).await {
-                Ok(stream) => {
-                    let time = self.api.timeout.0;
-                    return upgrade::pass(call, headers, &target, stream, time).await;
-                }
-                Err(error) => {
-                    upstreams.record(upstream, Err(&error));
-                    problem = self.failed(&error, &call.request_id);
-                }
-            }
-        }
-        Err(problem)
-    }
-
     fn asker<'a>(&self, call: &'a Call) -> Asker<'a> {
         let has_operations = self.operations.is_some();
         let Call { from, base_url, request_id, .. } = call;
         Asker { from: *from, base_url, request_id, has_operations }
-    }
-
-    fn failed(&self, error: &Error, request_id: &str) -> Problem {
-        tracing::warn!(api = self.api.name, request_id, %error, "an upstream did not answer");
-        match error {
-            Error::TimedOut { phase: Phase::Wait, .. } => {
-                no_upstream("Too many calls of this API wait for its upstream.")
-            }
-            Error::TimedOut { .. } => Problem::of(Kind::GatewayTimeout),
-            Error::Failed { phase: Phase::Resolve | Phase::Connect | Phase::Tls, .. } => {
-                no_upstream("No upstream of this API can be reached.")
-            }
-            Error::OwnBody { .. } => Problem::of(Kind::BadRequest)
-                .detail("The request's body ended before its declared length."),
-            _ => Problem::of(Kind::BadGateway),
-        }
     }
 
     async fn respond(
@@ -643,25 +503,6 @@ fn lacks(scopes: &Scopes, whose: &str) -> Problem {
     ))
 }
 
-/// Returns the length that a request states for its body.
-fn declared(headers: &HeaderMap) -> Option<usize> {
-    headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok())
-}
-
-/// Returns whether a body is short enough to be sent again.
-fn is_short(call: &Call) -> bool {
-    call.body.is_empty() || declared(&call.headers).is_some_and(|length| length <= SHORT_BODY)
-}
-
-/// Returns the name under which a caller takes turns with others.
-fn caller_of(call: &Call) -> Cow<'_, str> {
-    match (&call.client, call.from) {
-        (Some(client), _) => Cow::Borrowed(&client.key),
-        (None, Some(address)) => Cow::Owned(address.to_string()),
-        (None, None) => Cow::Borrowed(""),
-    }
-}
-
 fn is_json(headers: &HeaderMap) -> bool {
     let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let media = media.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
@@ -674,10 +515,4 @@ fn malformed() -> Problem {
 
 fn lied(error: impl std::fmt::Display) -> Problem {
     Problem::of(Kind::BadGateway).error(format!("Its answer cannot be changed: {error}."))
-}
-
-fn no_upstream(detail: &str) -> Problem {
-    Problem::of(Kind::ServiceUnavailable)
-        .detail(detail)
-        .header(RETRY_AFTER, HeaderValue::from_static("1"))
 }

@@ -21,7 +21,8 @@ pub(crate) fn is_asked(call: &Call) -> bool {
     is_websocket && call.upgrade.is_some() && call.method == Method::GET && call.body.is_empty()
 }
 
-/// Passes a request for another protocol to an upstream, and connects both sides once it agrees.
+/// Passes a request for another protocol to an upstream, and connects both sides once it agrees. The
+/// `places` that it takes are dropped when their connection ends.
 ///
 /// # Errors
 ///
@@ -32,6 +33,7 @@ pub(crate) async fn pass(
     target: &Url,
     stream: impl Read + Write + Send + Unpin + 'static,
     time: Duration,
+    places: impl Send + 'static,
 ) -> Result<Response, Problem> {
     let upgrade = call.upgrade.take();
     let protocol = call.headers.get(UPGRADE).cloned().unwrap_or(HeaderValue::from_static(""));
@@ -77,6 +79,7 @@ pub(crate) async fn pass(
             let (mut caller, mut upstream) = (TokioIo::new(caller), TokioIo::new(upstream));
             _ = tokio::io::copy_bidirectional(&mut caller, &mut upstream).await;
         }
+        drop(places);
     });
     Ok(Response::from_parts(head, Body::empty()))
 }

@@ -6,17 +6,20 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use homeroom_access::Call;
-use homeroom_client::{Client, Error, Phase, Pool, Request, Settings, Times, Trust, Url};
+use homeroom_client::{
+    Client, Connections, Error, Origin, Phase, Pool, Request, Settings, Times, Trust, Url,
+};
+use homeroom_gateway::{ConnectionFigures, UpstreamFigures};
 use tokio::task::AbortHandle;
 
 use crate::balance::{HashBy, hash, weight};
 use crate::breaker::{Breaker, Ended, Rules, Standing};
+use crate::counts::{Counts, Outcome};
 use crate::definition::{Api, Balance, Timeouts};
 use crate::units::Time;
 
@@ -42,7 +45,6 @@ pub(crate) struct Upstreams {
     next: AtomicUsize,
     client: Client,
     probes: Vec<AbortHandle>,
-    whole: Option<Duration>,
     begun: Instant,
 }
 
@@ -51,23 +53,84 @@ pub(crate) struct Upstreams {
 pub(crate) struct Upstream {
     pub(crate) url: Url,
     /// The URL without a slash at its end.
-    base: String,
+    base: Arc<str>,
     hash: u64,
     is_healthy: AtomicBool,
     breaker: Breaker,
     open: AtomicUsize,
+    pub(crate) counts: Counts,
 }
 
 /// The clients by which upstreams are asked, which APIs with the same time limits share: a client has its pool
 /// of connections, and one of https has read the certificates that the system trusts.
 #[derive(Debug, Default)]
-pub(crate) struct Clients(Mutex<HashMap<(Time, Timeouts, bool), Client>>);
+pub(crate) struct Clients {
+    all: Mutex<HashMap<(Time, Timeouts, bool), Client>>,
+    connections: Connections,
+    /// The upstreams of each API.
+    upstreams: Mutex<Vec<Known>>,
+}
+
+/// An upstream of an API, as metrics find it.
+#[derive(Debug)]
+struct Known {
+    api: String,
+    upstream: Weak<Upstream>,
+    /// The moment from which its breaker counts.
+    begun: Instant,
+}
 
 impl Clients {
+    /// Returns the figures of all upstreams.
+    pub(crate) fn figures(&self) -> Vec<UpstreamFigures> {
+        let known = self.upstreams.lock().unwrap_or_else(PoisonError::into_inner);
+        let figures = |known: &Known| {
+            let upstream = known.upstream.upgrade()?;
+            let counts = &upstream.counts;
+            let standing = upstream.breaker.standing(ms_since(known.begun));
+            let (times, seconds) = counts.times();
+            Some(UpstreamFigures {
+                api: known.api.clone(),
+                upstream: upstream.base.to_string(),
+                healthy: u64::from(upstream.is_healthy.load(Ordering::Relaxed)),
+                left_alone: u64::from(standing != Standing::Closed),
+                opened: upstream.breaker.opened(),
+                open: upstream.open.load(Ordering::Relaxed) as u64,
+                calls: counts.calls(),
+                repeats: counts.repeats(),
+                times,
+                seconds,
+            })
+        };
+        known.iter().filter_map(figures).collect()
+    }
+
+    /// Returns the figures of all connections.
+    pub(crate) fn connections(&self) -> Vec<ConnectionFigures> {
+        let figures = |(origin, open, opened): (Origin, u64, u64)| {
+            let scheme = if origin.is_secure { "https" } else { "http" };
+            let host = origin.host;
+            let host = if host.contains(':') { format!("[{host}]") } else { host };
+            let upstream = format!("{scheme}://{host}:{}", origin.port);
+            ConnectionFigures { upstream, open, opened }
+        };
+        self.connections.figures().into_iter().map(figures).collect()
+    }
+
+    fn remember(&self, api: &Api, members: &[Arc<Upstream>], begun: Instant) {
+        let mut known = self.upstreams.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|known| known.upstream.strong_count() > 0);
+        known.extend(members.iter().map(|member| Known {
+            api: api.name.clone(),
+            upstream: Arc::downgrade(member),
+            begun,
+        }));
+    }
+
     fn of(&self, api: &Api, urls: &[String]) -> Result<Client, Error> {
         let is_secure = urls.iter().any(|url| url.starts_with("https:"));
         let key = (api.timeout, api.timeouts, is_secure);
-        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(&key) {
             return Ok(client.clone());
         }
@@ -98,7 +161,8 @@ impl Clients {
             idle_per_origin: IDLE_MAX,
             ..Pool::default()
         };
-        let client = Client::new(Settings { times, pool, ..settings })?;
+        let connections = self.connections.clone();
+        let client = Client::new(Settings { times, pool, connections, ..settings })?;
         if clients.len() >= CLIENTS_MAX {
             // Those that are used stay with their APIs.
             clients.clear();
@@ -124,6 +188,11 @@ impl Upstream {
         Url::parse(&format!("{}{path_and_query}", self.base))
     }
 
+    /// Returns what it is called: the URL without a slash at its end.
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.base
+    }
+
     pub(crate) fn call(self: &Arc<Self>) -> OpenCall {
         self.open.fetch_add(1, Ordering::Relaxed);
         OpenCall(Arc::clone(self))
@@ -143,7 +212,7 @@ impl Upstreams {
             .filter_map(|text| Url::parse(text).ok())
             .map(|url| {
                 let whole = url.as_uri().to_string();
-                let base = whole.trim_end_matches('/').to_owned();
+                let base: Arc<str> = whole.trim_end_matches('/').into();
                 Arc::new(Upstream {
                     hash: hash(base.as_bytes()),
                     base,
@@ -151,10 +220,12 @@ impl Upstreams {
                     is_healthy: AtomicBool::new(true),
                     breaker: Breaker::new(Rules::from(&api.breaker)),
                     open: AtomicUsize::new(0),
+                    counts: Counts::default(),
                 })
             })
             .collect();
         let begun = Instant::now();
+        clients.remember(api, &members, begun);
         let probes = match &api.health {
             Some(health) => {
                 let targets = members.iter().filter_map(|member| {
@@ -177,6 +248,7 @@ impl Upstreams {
             reason = "it is in range"
         )]
         let failing_max = (members.len() as f64 * api.breaker.share).floor() as usize;
+        let failing_max = failing_max.min(members.len().saturating_sub(1));
         Ok(Self {
             members,
             balance: api.balance,
@@ -185,7 +257,6 @@ impl Upstreams {
             next: AtomicUsize::new(0),
             client,
             probes,
-            whole: api.timeouts.whole.map(|time| time.0),
             begun,
         })
     }
@@ -194,11 +265,11 @@ impl Upstreams {
         &self.client
     }
 
-    /// Returns the upstreams to ask, one after the other. It is empty if none is healthy. `may_repeat` says
-    /// whether the call may be sent to the next one after it has failed at one, so that it can try one
-    /// that may be well again.
-    pub(crate) fn candidates(&self, call: &Call, may_repeat: bool) -> Vec<Arc<Upstream>> {
-        let now = ms_since(self.begun);
+    /// Adds the upstreams to ask, in this order: those that are well, and as a last resort those that may be
+    /// well again. `trials` says of which calls it is the turn, and whether they can be sent to another
+    /// upstream afterwards: they come first to one that has rested.
+    pub(crate) fn choose<'a>(&'a self, call: &Call, trials: Trials, chosen: &mut Chosen<'a>) {
+        let now = self.now();
         let first = self.next.fetch_add(1, Ordering::Relaxed);
         let mut order: Vec<&Arc<Upstream>> = (0..self.members.len())
             .map(|number| &self.members[(first + number) % self.members.len()])
@@ -214,60 +285,122 @@ impl Upstreams {
                 order.sort_by_key(|member| Reverse(weight(member.hash, of_call)));
             }
         }
-        let (mut awake, mut last) = (vec![], vec![]);
-        for member in order {
-            match member.breaker.standing(now) {
-                Standing::Closed => awake.push(Arc::clone(member)),
+        let begin = chosen.well.len();
+        for upstream in order {
+            let one = |kind| Candidate { group: self, upstream, kind };
+            match upstream.breaker.standing(now) {
+                Standing::Closed => chosen.well.push(one(Kind::Well)),
                 // Where there are probes, they try.
-                Standing::HalfOpen if !self.probes.is_empty() => awake.push(Arc::clone(member)),
-                Standing::HalfOpen if may_repeat && member.breaker.try_one(now) => {
-                    let at = if self.balance == Balance::ConsistentHash { awake.len() } else { 0 };
-                    awake.insert(at, Arc::clone(member));
+                Standing::HalfOpen if !self.probes.is_empty() => chosen.well.push(one(Kind::Well)),
+                Standing::HalfOpen
+                    if trials == Trials::Repeatable
+                        || (trials == Trials::Late && upstream.breaker.waits_for_a_trial(now)) =>
+                {
+                    let is_hash = self.balance == Balance::ConsistentHash;
+                    let at = if is_hash { chosen.well.len() } else { begin };
+                    chosen.well.insert(at, one(Kind::Trial));
                 }
-                Standing::HalfOpen | Standing::LastResort => last.push(member),
+                Standing::HalfOpen => chosen.last.push(one(Kind::Trial)),
+                Standing::LastResort => chosen.last.push(one(Kind::LastResort)),
                 Standing::Open => {}
             }
         }
-        if awake.is_empty() {
-            let tries = |member: &&Arc<Upstream>| {
-                let standing = member.breaker.standing(now);
-                standing == Standing::LastResort || member.breaker.try_one(now)
-            };
-            return last.into_iter().filter(tries).cloned().collect();
-        }
-        awake
+    }
+
+    /// Returns in how many milliseconds an upstream may be asked again; [`None`] if that is not known.
+    pub(crate) fn rests_for(&self) -> Option<u64> {
+        let now = self.now();
+        let healthy =
+            self.members.iter().filter(|member| member.is_healthy.load(Ordering::Relaxed));
+        healthy.map(|member| member.breaker.rests_for(now)).min()
     }
 
     /// Records how a call of an upstream ended, by the error or the status of its answer.
     pub(crate) fn record(&self, upstream: &Upstream, ended: Result<u16, &Error>) {
-        let now = ms_since(self.begun);
-        let ended = match ended {
-            Ok(502..=504) => Ended::Badly,
-            Ok(_) => Ended::Well,
-            Err(error) if is_unreachable(error) => {
-                Ended::Unreachable { is_slow: matches!(error, Error::TimedOut { .. }) }
-            }
-            Err(
-                Error::TimedOut { phase: Phase::Answer | Phase::Body | Phase::Total, .. }
-                | Error::Failed { .. },
-            ) => Ended::Badly,
-            // The caller's own doing, or that of too many callers.
-            Err(_) => return,
-        };
+        self.record_as(
+            upstream,
+            match ended {
+                Ok(502..=504) => Ended::Badly,
+                Ok(_) => Ended::Well,
+                Err(error) if is_unreachable(error) => {
+                    Ended::Unreachable { is_slow: is_slow(error) }
+                }
+                Err(
+                    Error::TimedOut { phase: Phase::Answer | Phase::Body | Phase::Total, .. }
+                    | Error::Failed { .. },
+                ) => Ended::Unanswered,
+                // The caller's own doing, or that of too many callers.
+                Err(_) => return,
+            },
+        );
+    }
+
+    /// Records that a call of an upstream ended in this way.
+    pub(crate) fn record_as(&self, upstream: &Upstream, ended: Ended) {
+        let now = self.now();
         let is_kept_away =
             |member: &&Arc<Upstream>| member.breaker.standing(now) != Standing::Closed;
         let may_open = ended == Ended::Badly
             && self.members.iter().filter(is_kept_away).count() < self.failing_max;
+        upstream.counts.ended(match ended {
+            Ended::Well => Outcome::Answered,
+            Ended::Badly => Outcome::Failed,
+            Ended::Unanswered => Outcome::Unanswered,
+            Ended::Unreachable { .. } => Outcome::Unreachable,
+        });
         upstream.breaker.record(ended, may_open, now);
     }
 
-    /// Completes a call within the time for a whole call; [`None`] if it takes longer.
-    pub(crate) async fn within<T>(&self, call: impl Future<Output = T>) -> Option<T> {
-        match self.whole {
-            Some(time) => tokio::time::timeout(time, call).await.ok(),
-            None => Some(call.await),
-        }
+    fn now(&self) -> u64 {
+        ms_since(self.begun)
     }
+}
+
+/// Which upstreams a call may be sent to.
+#[derive(Debug, Default)]
+pub(crate) struct Chosen<'a> {
+    /// Those that are well, or rested and ready for a trial.
+    pub(crate) well: Vec<Candidate<'a>>,
+    /// Those that are tried if nothing else is left.
+    pub(crate) last: Vec<Candidate<'a>>,
+}
+
+/// An upstream that a call may be sent to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Candidate<'a> {
+    pub(crate) group: &'a Upstreams,
+    pub(crate) upstream: &'a Arc<Upstream>,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Well,
+    Trial,
+    LastResort,
+}
+
+/// Which calls try an upstream that has rested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trials {
+    /// This one, which can be sent to another upstream afterwards.
+    Repeatable,
+    /// This one, if no other has for a while.
+    Late,
+    /// Others.
+    None,
+}
+
+impl Candidate<'_> {
+    /// Returns whether the call may be sent there now: one call at a time tries.
+    pub(crate) fn may_be_asked(&self) -> bool {
+        self.kind != Kind::Trial || self.upstream.breaker.try_one(self.group.now())
+    }
+}
+
+/// Returns whether an error took all the time that connecting may take.
+pub(crate) fn is_slow(error: &Error) -> bool {
+    matches!(error, Error::TimedOut { .. })
 }
 
 /// Returns whether an error says that no connection could be opened.

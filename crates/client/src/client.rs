@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::answer::{Answer, BodyLimits};
 use crate::connect::{Connector, NotConnected};
-use crate::error::{Error, Phase, Tried, find};
+use crate::error::{Error, Phase, Tried, find, is_unsent};
 use crate::outgoing::{Content, Outgoing, Progress};
 use crate::permits::Permits;
 use crate::request::{Body, Request};
@@ -60,9 +60,9 @@ impl Client {
     ///
     /// [`Error::Trust`] if these cannot be read.
     pub fn new(settings: Settings) -> Result<Self, Error> {
-        let Settings { addresses, resolver, times, pool: limits, .. } = settings.clone();
-        let tls = settings.trust.read(settings.versions)?;
-        let connector = Connector::new(addresses, resolver, times, tls);
+        let limits = settings.pool.clone();
+        let tls = settings.trust.read(settings.versions, settings.identity.as_ref())?;
+        let connector = Connector::new(&settings, tls);
         let pool = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())
@@ -300,9 +300,7 @@ impl FailedAttempt {
         if let Some(&Stalled { phase, limit }) = find::<Stalled>(&error) {
             return Self { error: Error::TimedOut { tried, phase, limit }, was_sent: true };
         }
-        let is_unsent = find::<hyper::Error>(&error).is_some_and(hyper::Error::is_canceled)
-            || find::<h2::Error>(&error).and_then(h2::Error::reason)
-                == Some(h2::Reason::REFUSED_STREAM);
+        let is_unsent = is_unsent(&error);
         let state = progress.state();
         let phase = if state.is_done { Phase::Answer } else { Phase::Send };
         let cause = Arc::new(error);

@@ -21,8 +21,10 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::address::{AddressPolicy, Range};
+use crate::connections::{Connections, Open};
 use crate::error::{Cause, Phase};
 use crate::resolver::Resolver;
+use crate::settings::Settings;
 use crate::stall::Watched;
 use crate::times::{Times, end_of};
 use crate::tls::http1_only;
@@ -35,6 +37,8 @@ pub struct Connector(Arc<ConnectorInner>);
 struct ConnectorInner {
     addresses: AddressPolicy,
     resolver: Resolver,
+    reach: Option<(String, u16)>,
+    connections: Connections,
     times: Times,
     tls: Option<TlsConnector>,
     /// The same for connections on which HTTP/1.1 only is spoken.
@@ -57,16 +61,13 @@ pub enum NotConnected {
 
 impl Connector {
     /// Makes a connector. Without a TLS configuration it opens plain connections only.
-    pub fn new(
-        addresses: AddressPolicy,
-        resolver: Resolver,
-        times: Times,
-        tls: Option<Arc<ClientConfig>>,
-    ) -> Self {
+    pub fn new(settings: &Settings, tls: Option<Arc<ClientConfig>>) -> Self {
         Self(Arc::new(ConnectorInner {
-            addresses,
-            resolver,
-            times,
+            addresses: settings.addresses.clone(),
+            resolver: settings.resolver.clone(),
+            reach: settings.reach.clone(),
+            connections: settings.connections.clone(),
+            times: settings.times.clone(),
             http1: tls.as_ref().map(|tls| TlsConnector::from(http1_only(tls))),
             tls: tls.map(TlsConnector::from),
         }))
@@ -86,21 +87,26 @@ impl ConnectorInner {
     ) -> Result<TokioIo<Socket>, NotConnected> {
         let url = Url::try_from(uri).map_err(|error| failed(Phase::Resolve, error))?;
         let origin = url.origin();
-        let looked_up = self.resolver.look_up(&origin.host);
+        let mut reached = origin.clone();
+        if let Some((host, port)) = &self.reach {
+            (reached.host, reached.port) = (host.clone(), *port);
+        }
+        let looked_up = self.resolver.look_up(&reached.host);
         let found = within(Phase::Resolve, self.times.resolve, looked_up).await?;
-        let allowed = self.allowed(&origin.host, &found)?;
-        let connected = connect(&allowed, origin.port, self.times.connect);
+        let allowed = self.allowed(&reached.host, &found)?;
+        let connected = connect(&allowed, reached.port, self.times.connect);
         let stream = within(Phase::Connect, self.times.connect, connected).await?;
+        let open = self.connections.open(&reached);
         let stream = Watched::new(stream, self.times.send);
         if !origin.is_secure {
-            return Ok(TokioIo::new(Socket::Plain(stream)));
+            return Ok(TokioIo::new(Socket { stream: Stream::Plain(stream), _open: open }));
         }
         let tls = tls.ok_or_else(|| {
             failed(Phase::Tls, io::Error::other("this client trusts no certificate"))
         })?;
         let name = ServerName::try_from(origin.host).map_err(|error| failed(Phase::Tls, error))?;
         let shaken = within(Phase::Tls, self.times.tls, tls.connect(name, stream)).await?;
-        Ok(TokioIo::new(Socket::Tls(Box::new(shaken))))
+        Ok(TokioIo::new(Socket { stream: Stream::Tls(Box::new(shaken)), _open: open }))
     }
 
     /// Returns the addresses that the policy allows. The client connects to exactly these; the name is
@@ -179,7 +185,12 @@ impl tower_service::Service<Uri> for Connector {
 }
 
 /// An open connection, with or without TLS.
-pub enum Socket {
+pub struct Socket {
+    stream: Stream,
+    _open: Open,
+}
+
+enum Stream {
     /// Plain TCP.
     Plain(Watched),
     /// TLS over TCP.
@@ -188,8 +199,8 @@ pub enum Socket {
 
 impl Connection for Socket {
     fn connected(&self) -> Connected {
-        match self {
-            Self::Tls(stream) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
+        match &self.stream {
+            Stream::Tls(stream) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
                 Connected::new().negotiated_h2()
             }
             _ => Connected::new(),
@@ -203,9 +214,9 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(context, into),
-            Self::Tls(stream) => Pin::new(stream).poll_read(context, into),
+        match &mut self.get_mut().stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(context, into),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(context, into),
         }
     }
 }
@@ -216,9 +227,9 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+        match &mut self.get_mut().stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
@@ -227,30 +238,30 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(context, bytes),
-            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(context, bytes),
+        match &mut self.get_mut().stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(context, bytes),
+            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(context, bytes),
         }
     }
 
     fn is_write_vectored(&self) -> bool {
-        match self {
-            Self::Plain(stream) => stream.is_write_vectored(),
-            Self::Tls(stream) => stream.is_write_vectored(),
+        match &self.stream {
+            Stream::Plain(stream) => stream.is_write_vectored(),
+            Stream::Tls(stream) => stream.is_write_vectored(),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+        match &mut self.get_mut().stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        match &mut self.get_mut().stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

@@ -209,6 +209,21 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns whether the server has certainly received nothing of the request: there was no connection, or
+    /// it ended before the request began, or the server refused the stream.
+    pub fn is_unsent(&self) -> bool {
+        match self {
+            Self::TimedOut { phase, .. } | Self::Failed { phase, .. }
+                if matches!(phase, Phase::Wait | Phase::Resolve | Phase::Connect | Phase::Tls) =>
+            {
+                true
+            }
+            Self::Failed { cause, .. } => is_unsent(&**cause),
+            Self::Refused { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Returns the phase that went wrong. A refused address counts as [`Phase::Connect`], and an answer
     /// that is too large as [`Phase::Body`]. `None` if the request or the settings cannot be used, or a
     /// redirect was not followed.
@@ -268,6 +283,12 @@ impl Error {
         }
         text
     }
+}
+
+/// Returns whether a connection ended before a request on it began, or the server refused its stream.
+pub fn is_unsent(error: &(dyn std::error::Error + 'static)) -> bool {
+    find::<hyper::Error>(error).is_some_and(hyper::Error::is_canceled)
+        || find::<h2::Error>(error).and_then(h2::Error::reason) == Some(h2::Reason::REFUSED_STREAM)
 }
 
 /// Finds an error of a type in a chain of causes.

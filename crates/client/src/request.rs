@@ -17,7 +17,7 @@ use crate::url::Url;
 /// The headers that define where a request ends, where it goes, and what happens to its connection. If
 /// a caller could set them, they might contradict the body, and a server might read the rest of it as
 /// another request.
-static OWN: [HeaderName; 8] = [
+pub static OWN_HEADERS: [HeaderName; 8] = [
     CONNECTION,
     CONTENT_LENGTH,
     HOST,
@@ -122,7 +122,7 @@ impl Request {
         if self.method == Method::CONNECT {
             return Err(Error::Method { method: self.method.to_string() });
         }
-        match OWN.iter().find(|name| self.headers.contains_key(*name)) {
+        match OWN_HEADERS.iter().find(|name| self.headers.contains_key(*name)) {
             Some(name) => Err(Error::OwnHeader { name: name.to_string() }),
             None => Ok(()),
         }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use crate::address::AddressPolicy;
+use crate::connections::Connections;
 use crate::redirect::Redirects;
 use crate::resolver::Resolver;
 use crate::retry::Retries;
 use crate::times::Times;
-use crate::tls::{Trust, Versions};
+use crate::tls::{Identity, Trust, Versions};
 
 /// The settings of a [`Client`](crate::Client). The default suits URLs that somebody else may have
 /// chosen: public addresses only, no redirects, no retries.
@@ -27,8 +28,15 @@ pub struct Settings {
     pub trust: Trust,
     /// The versions of HTTP that it offers.
     pub versions: Versions,
+    /// The certificate that it shows to servers that ask for one.
+    pub identity: Option<Identity>,
     /// The source of addresses for host names.
     pub resolver: Resolver,
+    /// The host and port to which it connects, whatever its URLs name: for a server that knows itself by
+    /// other names. Requests and TLS name the host of the URL.
+    pub reach: Option<(String, u16)>,
+    /// Where its connections are counted.
+    pub connections: Connections,
 }
 
 /// The limits of a client's connections.

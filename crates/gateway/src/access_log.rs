@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use homeroom_access::ApiClient;
-use homeroom_http::{Cors, Named, Params, Route, Timestamp};
+use homeroom_http::{Cors, Named, Params, Route, Timestamp, Via};
 use serde::Serialize;
 
 use crate::recognition::Sender;
@@ -62,6 +62,8 @@ pub(crate) struct Told {
     /// Whether there is a log.
     is_logged: bool,
     resource: Option<String>,
+    /// The upstream that was asked.
+    pub(crate) via: Option<Via>,
 }
 
 impl Told {
@@ -124,6 +126,12 @@ struct Line<'a> {
     key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     client: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attempts: Option<u32>,
     request_id: &'a str,
     correlation_id: &'a str,
 }
@@ -152,6 +160,8 @@ impl AccessLog {
         if self.which == LoggedRequests::Errors && request.status < 400 {
             return;
         }
+        let ms = |time: Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
+        let via = request.told.via.as_ref();
         let line = Line {
             timestamp: request.at.to_string(),
             level: "INFO",
@@ -160,9 +170,12 @@ impl AccessLog {
             route: request.told.route,
             resource: request.told.resource.as_deref(),
             status: request.status,
-            ms: (request.time.as_secs_f64() * 1e6).round() / 1e3,
+            ms: ms(request.time),
             key: request.told.key.as_deref(),
             client: request.told.client.as_deref(),
+            upstream: via.map(|via| &*via.upstream),
+            upstream_ms: via.map(|via| ms(via.time)),
+            attempts: via.map(|via| via.attempts),
             request_id: request.request_id,
             correlation_id: request.correlation_id,
         };
@@ -281,6 +294,29 @@ mod tests {
                 "request_id": "r", "correlation_id": "a\"b",
             })
         );
+    }
+
+    #[test]
+    fn the_line_of_a_call_that_was_passed_on_tells_to_whom() {
+        let kept = Kept::default();
+        let log = AccessLog::new(LoggedRequests::All, Box::new(kept.clone())).unwrap();
+        let via =
+            Via { upstream: "http://shop:80".into(), time: Duration::from_millis(7), attempts: 2 };
+        log.write(&Logged {
+            at: Timestamp(0),
+            method: "GET",
+            status: 200,
+            time: Duration::from_millis(8),
+            told: &Told { via: Some(via), ..Told::default() },
+            request_id: "r",
+            correlation_id: "c",
+        });
+        drop(log);
+
+        let line: serde_json::Value = serde_json::from_slice(&kept.0.lock().unwrap()).unwrap();
+
+        assert_eq!(line["upstream"], "http://shop:80");
+        assert_eq!((&line["upstream_ms"], &line["attempts"]), (&7.0.into(), &2.into()));
     }
 
     #[test]

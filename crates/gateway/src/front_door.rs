@@ -12,7 +12,7 @@ use std::time::Instant;
 use homeroom_access::{Access, ApiClient, Call, Credentials, RefusedLogin};
 use homeroom_http::{
     Body, Cors, Credential, Guard, Kind, Named, PROBLEMS, PUBLIC_BODY_BYTES_MAX, Params, Problem,
-    RequestBody, Response, Route, Site, Timestamp,
+    RequestBody, Response, Route, Site, Timestamp, Via,
 };
 use homeroom_store::{Asker, Kept};
 use http::header::{CONNECTION, CONTENT_LENGTH, HeaderValue, ORIGIN};
@@ -205,12 +205,16 @@ impl FrontDoor {
             told.of_named(named);
         }
         let route = told.route;
-        let mut response = answered.unwrap_or_else(|problem| {
+        let mut response = answered.unwrap_or_else(|mut problem| {
+            told.via = problem.via.take();
             if let Some(internal) = &problem.internal {
                 tracing::error!(request_id, correlation_id, route, error = internal, "failed");
             }
             (refusals.answer)(problem, &correlation_id)
         });
+        if told.via.is_none() {
+            told.via = response.extensions_mut().remove::<Via>();
+        }
         if is_head {
             drop_body(&mut response);
         }

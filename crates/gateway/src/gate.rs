@@ -7,6 +7,8 @@
 
 mod limit;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,9 +21,10 @@ use tokio::sync::oneshot;
 
 pub use limit::Limit;
 
-/// The budget of calls at a time, and that of calls that wait.
+/// The budget of calls at a time, that of calls that wait, and that of bodies on their way.
 const CALLS: &str = "upstream_calls";
 const WAITING: &str = "upstream_waiting";
+const STREAMS: &str = "upstream_streams";
 
 /// How many calls there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,11 +35,14 @@ pub struct GateLimits {
     pub waiting: usize,
     /// Longest wait. A call that would have to wait longer is refused at once.
     pub wait: Duration,
+    /// Most calls whose bodies are on their way to an upstream, and connections that have changed their
+    /// protocol.
+    pub streams: usize,
 }
 
 impl Default for GateLimits {
     fn default() -> Self {
-        Self { calls: 4_096, waiting: 4_096, wait: Duration::from_millis(500) }
+        Self { calls: 4_096, waiting: 4_096, wait: Duration::from_millis(500), streams: 4_096 }
     }
 }
 
@@ -48,7 +54,9 @@ pub struct Gates(Arc<Inner>);
 struct Inner {
     limits: GateLimits,
     all: Mutex<Vec<Weak<Gate>>>,
+    /// Refusals of all gates, those of gates that are gone included.
     refused: AtomicU64,
+    streams_refused: AtomicU64,
 }
 
 /// The gate of one API.
@@ -59,6 +67,8 @@ pub struct Gate {
     of: String,
     begun: Instant,
     spread: RandomState,
+    refused: AtomicU64,
+    streams_refused: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -67,6 +77,25 @@ struct State {
     limit: Limit,
     open: usize,
     waiting: Lanes<oneshot::Sender<Turn>>,
+    /// Streams on their way, by owner, and all together.
+    streams: HashMap<u64, usize>,
+    streaming: usize,
+}
+
+/// A stream on its way, until the value is dropped.
+#[derive(Debug)]
+pub struct Streaming {
+    gate: Arc<Gate>,
+    owner: u64,
+}
+
+/// The figures of a published API: of calls, of those that wait, and of streams on their way.
+#[derive(Debug, Clone)]
+pub struct GateFigures {
+    /// What the API is called.
+    pub of: String,
+    /// One for each budget.
+    pub budgets: [BudgetFigures; 3],
 }
 
 /// A call's turn, which ends when the value is dropped.
@@ -85,8 +114,8 @@ impl Default for Gates {
 impl Gates {
     /// Creates the set without any gate.
     pub fn new(limits: GateLimits) -> Self {
-        let (all, refused) = (Mutex::default(), AtomicU64::new(0));
-        Self(Arc::new(Inner { limits, all, refused }))
+        let (refused, streams_refused) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self(Arc::new(Inner { limits, all: Mutex::default(), refused, streams_refused }))
     }
 
     /// Creates the gate of an API.
@@ -97,7 +126,15 @@ impl Gates {
             of: of.to_owned(),
             begun: Instant::now(),
             spread: RandomState::new(),
-            state: Mutex::new(State { limit, open: 0, waiting: Lanes::default() }),
+            refused: AtomicU64::new(0),
+            streams_refused: AtomicU64::new(0),
+            state: Mutex::new(State {
+                limit,
+                open: 0,
+                waiting: Lanes::default(),
+                streams: HashMap::new(),
+                streaming: 0,
+            }),
         });
         let mut all = self.0.all();
         all.retain(|gate| gate.strong_count() > 0);
@@ -105,20 +142,25 @@ impl Gates {
         gate
     }
 
-    /// Returns the figures of all gates together: of calls, and of those that wait.
-    pub fn figures(&self) -> [BudgetFigures; 2] {
-        let gates: Vec<Arc<Gate>> = self.0.all().iter().filter_map(Weak::upgrade).collect();
-        let mut calls = BudgetFigures { name: CALLS, size: 0, used: 0, refused: 0 };
-        let refused = self.0.refused.load(Ordering::Relaxed);
-        let mut waiting = BudgetFigures { name: WAITING, size: 0, used: 0, refused };
-        for gate in gates {
-            let state = gate.state();
-            calls.size += state.limit.current() as u64;
-            calls.used += state.open as u64;
-            waiting.size += self.0.limits.waiting as u64;
-            waiting.used += state.waiting.count() as u64;
+    /// Returns the figures of all gates together: of calls, of those that wait, and of streams.
+    pub fn figures(&self) -> [BudgetFigures; 3] {
+        let none = |name, refused| BudgetFigures { name, size: 0, used: 0, refused };
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let (refused, streams) = (count(&self.0.refused), count(&self.0.streams_refused));
+        let mut all = [none(CALLS, 0), none(WAITING, refused), none(STREAMS, streams)];
+        for of_one in self.figures_of_each() {
+            for (sum, one) in all.iter_mut().zip(of_one.budgets) {
+                sum.size += one.size;
+                sum.used += one.used;
+            }
         }
-        [calls, waiting]
+        all
+    }
+
+    /// Returns the figures of each gate.
+    pub fn figures_of_each(&self) -> Vec<GateFigures> {
+        let gates: Vec<Arc<Gate>> = self.0.all().iter().filter_map(Weak::upgrade).collect();
+        gates.iter().map(|gate| gate.figures()).collect()
     }
 }
 
@@ -162,6 +204,49 @@ impl Gate {
         }
     }
 
+    /// Takes the place of a client's stream, which works on nothing yet but holds a connection to an
+    /// upstream.
+    ///
+    /// # Errors
+    ///
+    /// 503 if the client already has its share of the places, or none is left.
+    pub fn stream(self: &Arc<Self>, client: &str) -> Result<Streaming, Problem> {
+        let owner = self.spread.hash_one(client);
+        let mut state = self.state();
+        let own = state.streams.get(&owner).copied().unwrap_or(0);
+        let free = self.gates.limits.streams.saturating_sub(state.streaming);
+        if free == 0 || (own > 0 && own >= free) {
+            drop(state);
+            self.gates.streams_refused.fetch_add(1, Ordering::Relaxed);
+            self.streams_refused.fetch_add(1, Ordering::Relaxed);
+            let why = match free {
+                0 => "as many bodies and connections are on their way as may be",
+                _ => "this client already has its share of the bodies and connections on their way",
+            };
+            let detail = format!("Of the API {}, {why} (budget {STREAMS}).", self.of);
+            return Err(Problem::busy(1).budget(STREAMS).detail(detail));
+        }
+        *state.streams.entry(owner).or_default() += 1;
+        state.streaming += 1;
+        Ok(Streaming { gate: Arc::clone(self), owner })
+    }
+
+    fn figures(&self) -> GateFigures {
+        let GateLimits { waiting, streams, .. } = self.gates.limits;
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let state = self.state();
+        let figures = |name, size, used: usize, refused| {
+            let (size, used) = (size as u64, used as u64);
+            BudgetFigures { name, size, used, refused }
+        };
+        let budgets = [
+            figures(CALLS, state.limit.current(), state.open, 0),
+            figures(WAITING, waiting, state.waiting.count(), count(&self.refused)),
+            figures(STREAMS, streams, state.streaming, count(&self.streams_refused)),
+        ];
+        GateFigures { of: self.of.clone(), budgets }
+    }
+
     /// Returns why a call of an owner may not wait.
     #[expect(clippy::cast_precision_loss, reason = "counts of calls are small")]
     fn refusal(&self, state: &State, owner: u64) -> Option<&'static str> {
@@ -184,6 +269,7 @@ impl Gate {
 
     fn refused(&self, why: &str) -> Problem {
         self.gates.refused.fetch_add(1, Ordering::Relaxed);
+        self.refused.fetch_add(1, Ordering::Relaxed);
         Problem::busy(1).budget(WAITING).detail(format!(
             "The API {} is asked for more than what answers behind it can do: {why} (budget \
              {WAITING}).",
@@ -240,6 +326,19 @@ impl Turn {
     }
 }
 
+impl Drop for Streaming {
+    fn drop(&mut self) {
+        let mut state = self.gate.state();
+        state.streaming -= 1;
+        if let Entry::Occupied(mut own) = state.streams.entry(self.owner) {
+            *own.get_mut() -= 1;
+            if *own.get() == 0 {
+                own.remove();
+            }
+        }
+    }
+}
+
 impl Drop for Turn {
     fn drop(&mut self) {
         let now = Instant::now();
@@ -263,7 +362,8 @@ mod tests {
     const BRIEF: Duration = Duration::from_millis(20);
 
     fn gate(calls: usize, waiting: usize) -> (Gates, Arc<Gate>) {
-        let gates = Gates::new(GateLimits { calls, waiting, wait: Duration::from_secs(20) });
+        let wait = Duration::from_secs(20);
+        let gates = Gates::new(GateLimits { calls, waiting, wait, streams: 8 });
         let gate = gates.gate("pay");
         (gates, gate)
     }
@@ -321,7 +421,7 @@ mod tests {
             detail.contains("API pay") && detail.contains("budget upstream_waiting"),
             "{detail}"
         );
-        let [calls, waiting] = gates.figures();
+        let [calls, waiting, _] = gates.figures();
         assert_eq!((calls.size, calls.used), (2, 2));
         assert_eq!((waiting.size, waiting.used, waiting.refused), (8, 5, 1));
         other.abort();
@@ -348,12 +448,33 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_too_long_is_refused() {
-        let gates = Gates::new(GateLimits { calls: 2, waiting: 9, wait: BRIEF });
+        let gates = Gates::new(GateLimits { calls: 2, waiting: 9, wait: BRIEF, streams: 8 });
         let gate = gates.gate("pay");
         let _calls = [gate.enter("a").await.unwrap(), gate.enter("a").await.unwrap()];
 
         let refused = gate.enter("b").await.unwrap_err();
 
         assert!(refused.detail.as_ref().unwrap().contains("did not come in time"), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn streams_have_places_of_their_own_and_nobody_has_all_of_them() {
+        let (gates, gate) = gate(2, 8);
+        let mut flood: Vec<Streaming> = vec![];
+        while let Ok(stream) = gate.stream("flood") {
+            flood.push(stream);
+        }
+
+        let refused = gate.stream("flood").unwrap_err();
+        let other = gate.stream("other").unwrap();
+
+        assert_eq!(flood.len(), 4);
+        let detail = refused.detail.clone().unwrap();
+        assert!(detail.contains("budget upstream_streams"), "{detail}");
+        let streams = gates.figures()[2];
+        assert_eq!((streams.size, streams.used, streams.refused), (8, 5, 2));
+        drop((flood, other));
+        assert_eq!(gates.figures()[2].used, 0);
+        assert!(gate.state().streams.is_empty());
     }
 }

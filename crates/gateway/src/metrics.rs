@@ -18,6 +18,7 @@ use prometheus_client::registry::Registry;
 use crate::budget::{Budget, Capacity};
 use crate::budgets::Budgets;
 use crate::rate::RateLimit;
+use crate::upstream_figures::{ApiCollector, ApiFigures};
 
 /// Bucket bounds that OpenTelemetry advises for HTTP durations, in seconds.
 const BUCKETS: [f64; 14] =
@@ -57,6 +58,7 @@ pub struct Metrics {
     budget_size: Family<BudgetLabel, Gauge>,
     budget_used: Family<BudgetLabel, Gauge>,
     budget_refused: Family<BudgetLabel, Counter<u64, AtomicU64>>,
+    apis: ApiCollector,
 }
 
 impl std::fmt::Debug for Metrics {
@@ -130,6 +132,8 @@ impl Metrics {
             "Requests answered 401 because of the token, key or certificate that they showed",
             credentials_refused.clone(),
         );
+        let apis = ApiCollector::default();
+        registry.register_collector(Box::new(apis.clone()));
         let (budgets, rate, access) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         Self {
             registry,
@@ -147,6 +151,7 @@ impl Metrics {
             budget_size,
             budget_used,
             budget_refused,
+            apis,
         }
     }
 
@@ -161,6 +166,11 @@ impl Metrics {
     /// door.
     pub fn watch_queues(&self, figures: impl Fn() -> Vec<BudgetFigures> + Send + Sync + 'static) {
         self.others().push(Box::new(figures));
+    }
+
+    /// Reports the figures of published APIs from now on.
+    pub fn watch_apis(&self, figures: impl Fn() -> ApiFigures + Send + Sync + 'static) {
+        self.apis.watch(figures);
     }
 
     /// Reports the figures of a queue, as they are at this moment.

@@ -167,6 +167,8 @@ impl App {
         watch(&metrics, &data, &access);
         let called = Arc::clone(&apis);
         metrics.watch_queues(move || called.queues());
+        let called = Arc::clone(&apis);
+        metrics.watch_apis(move || called.figures());
         let store_gauges = Arc::new(probes::StoreGauges::new(&mut metrics, data.store.clone()));
         let ready = Arc::new(probes::Readiness::new(data.store.clone()));
         let standard = Arc::new(standard.clone());
@@ -305,6 +307,7 @@ fn gates(budgets: &BudgetsConfig) -> GateLimits {
         calls: budgets.upstream_calls as usize,
         waiting: budgets.upstream_waiting as usize,
         wait: budgets.upstream_wait.0,
+        streams: budgets.upstream_streams as usize,
     }
 }
 

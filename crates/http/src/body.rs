@@ -189,6 +189,29 @@ impl BodyStream {
         Ok(Some(frame.into_data().unwrap_or_default()))
     }
 
+    /// Reads ahead until the body ends, has more than `most` bytes, or `time` is over. Returns what has
+    /// arrived, and whether that is all. A stream has room for [`STREAM_BYTES`].
+    ///
+    /// # Errors
+    ///
+    /// The same as [`RequestBody::read`].
+    pub async fn read_ahead(
+        &mut self,
+        most: usize,
+        time: Duration,
+    ) -> Result<(Bytes, bool), Problem> {
+        let until = Instant::now() + time;
+        let mut ahead = Vec::new();
+        while ahead.len() <= most {
+            let Ok(next) = tokio::time::timeout_at(until, self.next()).await else {
+                return Ok((ahead.into(), false));
+            };
+            let Some(data) = next? else { return Ok((ahead.into(), true)) };
+            ahead.extend_from_slice(&data);
+        }
+        Ok((ahead.into(), false))
+    }
+
     /// Returns how many bytes have arrived.
     pub fn bytes(&self) -> usize {
         self.arriving.bytes

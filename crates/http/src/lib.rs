@@ -34,6 +34,7 @@ mod route;
 mod site;
 mod template;
 mod time;
+mod via;
 
 pub use accept::{names_media, prefers, takes_gzip};
 pub use answer::{JSON, coded_answer, coding_of, json_answer, text_answer};
@@ -57,3 +58,4 @@ pub use route::{
 pub use site::{Served, Site};
 pub use template::{BASE_URL, Both, Coding, Copy, Template};
 pub use time::Timestamp;
+pub use via::Via;

@@ -8,6 +8,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 
 use crate::response::{Body, Response};
+use crate::via::Via;
 
 /// What went wrong with a document, by JSON path.
 pub type Violations = BTreeMap<String, Vec<String>>;
@@ -119,6 +120,8 @@ pub struct ProblemParts {
     pub internal: Option<String>,
     /// The client whom the refused request named, for the log.
     pub named: Option<Named>,
+    /// The upstream that was asked, for the log.
+    pub via: Option<Via>,
 }
 
 /// A client whom a request named: on a refusal, and as an extension of the answer where a part learns it
@@ -174,6 +177,7 @@ impl Problem {
             budget: None,
             internal: None,
             named: None,
+            via: None,
         }))
     }
 

@@ -103,6 +103,7 @@ fn zero_budget(budgets: &BudgetsConfig) -> Option<&'static str> {
         ("budgets.batches_of_key", budgets.batches_of_key),
         ("budgets.upstream_calls", budgets.upstream_calls),
         ("budgets.upstream_waiting", budgets.upstream_waiting),
+        ("budgets.upstream_streams", budgets.upstream_streams),
         ("budgets.streams_mib", budgets.streams_mib),
         ("budgets.stranger_bodies_mib", budgets.stranger_bodies_mib),
         ("budgets.bodies_mib", budgets.bodies_mib),

@@ -427,6 +427,9 @@ pub struct BudgetsConfig {
     pub upstream_waiting: u32,
     /// Longest wait of such a call. Default: `500ms`.
     pub upstream_wait: HumanDuration,
+    /// Maximum number of request bodies on their way to the upstreams of an API, and of connections that
+    /// have changed their protocol. Default: 4096.
+    pub upstream_streams: u32,
     /// Maximum size of open HTTP/2 requests, without their bodies, in MiB. Default: 64.
     pub streams_mib: u32,
     /// Maximum size of request bodies on public routes, in MiB. Default: 32.
@@ -459,6 +462,7 @@ impl Default for BudgetsConfig {
             upstream_calls: 4_096,
             upstream_waiting: 4_096,
             upstream_wait: HumanDuration(Duration::from_millis(500)),
+            upstream_streams: 4_096,
             streams_mib: 64,
             stranger_bodies_mib: 32,
             bodies_mib: 256,

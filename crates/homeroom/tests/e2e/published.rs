@@ -314,6 +314,24 @@ fn what_is_applied_over_http_is_served_at_once() {
 }
 
 #[test]
+fn headers_that_can_never_be_sent_are_found_with_their_line() {
+    let place = Place::new();
+    let names = ["Host", "transfer-encoding", "Content-Length", "connection", "Upgrade", "TE"];
+    let set: String = names.iter().map(|name| format!("{name} = 'x'\n")).collect();
+    let api = "[[apis]]\nname = 'a'\ncontext = 'a'\nversion = 'v1'\nupstream = ['http://a']\n";
+    place.write("own.toml", format!("{api}[apis.request_headers.set]\n{set}X-Own = 'x'\n"));
+
+    let own = place.run(&["gateway", "lint", "own.toml"]);
+
+    assert_eq!(own.code, Some(1), "{own:?}");
+    for (number, name) in names.iter().enumerate() {
+        let text = format!("own.toml:{}: apis[0].request_headers.set.{name}: ", number + 7);
+        assert!(own.stderr.contains(&text), "{text}: {}", own.stderr);
+    }
+    assert!(!own.stderr.contains("X-Own"), "{}", own.stderr);
+}
+
+#[test]
 fn a_wrong_file_is_refused_with_line_and_member() {
     let place = Place::new();
     place.write(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use crate::support::{Database, Place, STUDENTS, Server, student};
+use crate::support::{Database, Place, STUDENTS, Server, Upstream, eventually, student};
 
 /// Returns the metrics of a server that has done something, in the form that is asked for.
 fn scraped(server: &Server, accept: &str) -> String {
@@ -20,6 +20,17 @@ fn busy(place: &Place) -> Server {
     let mut client = server.client_of(&key);
     assert_eq!(client.post(STUDENTS, &student("1", "Ada")).status, 201);
     assert_eq!(client.get(STUDENTS).status, 200);
+    let upstream = Upstream::echo();
+    place.write(
+        "apis.toml",
+        format!(
+            "[[apis]]\nname = 'echo'\ncontext = 'echo'\nversion = 'v1'\nsecurity = 'none'\n\
+             upstream = ['{}']\n",
+            upstream.url()
+        ),
+    );
+    place.done(&["gateway", "apply", "apis.toml"]);
+    eventually("the API is served", || client.get("/apis/echo/v1/x").status == 200);
     assert_eq!(client.ask_token(&key.0, "wrong").status, 401);
     server
 }
@@ -130,6 +141,18 @@ fn metrics_keep_the_rules_of_both_formats_and_have_what_an_operator_needs() {
         "homeroom_budget_size",
         "homeroom_budget_used",
         "homeroom_budget_refused_total",
+        "homeroom_api_budget_size",
+        "homeroom_api_budget_used",
+        "homeroom_api_budget_refused_total",
+        "homeroom_upstream_healthy",
+        "homeroom_upstream_left_alone",
+        "homeroom_upstream_ejections_total",
+        "homeroom_upstream_open_calls",
+        "homeroom_upstream_calls_total",
+        "homeroom_upstream_retries_total",
+        "homeroom_upstream_answer_duration_seconds_bucket",
+        "homeroom_upstream_connections",
+        "homeroom_upstream_connections_opened_total",
         "homeroom_jobs_refused_total",
         "homeroom_tokens_refused_total",
         "homeroom_credentials_refused_total",

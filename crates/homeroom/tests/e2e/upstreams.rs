@@ -145,8 +145,265 @@ fn an_upstream_that_fails_in_a_row_is_left_alone() {
 
     assert_eq!(failed, 3, "{statuses:?}");
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 97);
-    assert_eq!(only, [503; 10], "of one upstream, none may be kept away");
+    assert_eq!(only, [503; 10], "answers of the only upstream are all that callers can get");
     assert_eq!(fails.take().len(), 10);
+}
+
+/// An address at which connections are accepted and nothing is answered.
+fn silent() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&accepted);
+    std::thread::spawn(move || {
+        let mut kept = vec![];
+        for stream in listener.incoming().flatten() {
+            count.fetch_add(1, Ordering::Relaxed);
+            kept.push(stream);
+        }
+    });
+    (url, accepted)
+}
+
+#[test]
+fn the_only_upstream_is_left_alone_too_if_it_does_not_answer() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let hangs = Arc::new(AtomicBool::new(true));
+    let asked = Arc::clone(&hangs);
+    let upstream = Upstream::answering(move |_| {
+        while asked.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Answered::With(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_vec())
+    });
+    let breaker = "timeout = '300ms'\nbreaker = {failures = 3, rest = '2s', rest_max = '4s'}";
+    publish(&place, &api("only", &[upstream.url()], breaker));
+    let mut client = server.client();
+
+    let begun = Instant::now();
+    let statuses: Vec<u16> = (0..12).map(|_| client.get("/apis/only/v1/x").status).collect();
+    let took = begun.elapsed();
+    let refused = client.get("/apis/only/v1/x");
+    hangs.store(false, Ordering::Relaxed);
+
+    assert_eq!((&statuses[..3], &statuses[3..]), (&[504; 3][..], &[503; 9][..]));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=2).contains(&wait), "{wait}");
+    eventually("a call tries", || client.get("/apis/only/v1/x").status == 200);
+    assert_eq!([0; 5].map(|_| client.get("/apis/only/v1/x").status), [200; 5]);
+}
+
+#[test]
+fn a_group_that_cannot_be_reached_loses_its_share() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let (kept, mut gone) = (Echo::start(&place, "127.0.0.1:0"), Echo::start(&place, "127.0.0.1:0"));
+    gone.kill();
+    let file = format!(
+        "[[apis]]\nname = 'g'\ncontext = 'g'\nversion = 'v1'\nsecurity = 'none'\n\
+         groups = [{{upstream = ['http://{}'], weight = 80}}, \
+         {{upstream = ['http://{}'], weight = 20}}]\n",
+        kept.address, gone.address
+    );
+    publish(&place, &file);
+    let mut client = server.client();
+
+    let gets: Vec<u16> = (0..50).map(|_| client.get("/apis/g/v1/x").status).collect();
+    let posts: Vec<u16> = (0..50)
+        .map(|_| client.send("POST", "/apis/g/v1/x", &[], Some(b"x")).unwrap().status)
+        .collect();
+    let back = Echo::start(&place, &gone.address.to_string());
+
+    assert_eq!((gets, posts), (vec![200; 50], vec![200; 50]));
+    let arrived = || {
+        let counts = crate::support::Client::new(back.address).get("/_lab/counts").json();
+        counts["arrived"].as_u64().unwrap()
+    };
+    let begun = arrived();
+    eventually("it has its share again", || {
+        for _ in 0..10 {
+            assert_eq!(client.get("/apis/g/v1/x").status, 200);
+        }
+        arrived() > begun + 5
+    });
+}
+
+/// Sends a body in chunks, of an unknown length.
+fn chunked(server: &Server, path: &str, body: &str) -> crate::support::Wire {
+    let mut wire = server.wire();
+    wire.send(format!(
+        "POST {path} HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n\
+         {:x}\r\n{body}\r\n0\r\n\r\n",
+        body.len()
+    ));
+    wire
+}
+
+#[test]
+fn calls_of_any_kind_find_out_that_an_upstream_is_back() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let long = "x".repeat(200_000);
+    for (name, body) in [("short", "x"), ("long", &*long)] {
+        let (kept, mut killed) =
+            (Echo::start(&place, "127.0.0.1:0"), Echo::start(&place, "127.0.0.1:0"));
+        let urls = [kept.address, killed.address].map(|address| format!("http://{address}"));
+        publish(&place, &api(name, &urls, ""));
+        let path = format!("/apis/{name}/v1/x");
+        killed.kill();
+        for _ in 0..6 {
+            assert_eq!(chunked(&server, &path, body).answer().status, 200, "{name}");
+        }
+        let back = Echo::start(&place, &killed.address.to_string());
+        let arrived = || {
+            let counts = crate::support::Client::new(back.address).get("/_lab/counts").json();
+            counts["arrived"].as_u64().unwrap()
+        };
+        let begun = arrived();
+        eventually("it gets calls again", || {
+            for _ in 0..10 {
+                assert_eq!(chunked(&server, &path, body).answer().status, 200, "{name}");
+            }
+            arrived() > begun + 4
+        });
+    }
+}
+
+#[test]
+fn a_connection_that_changes_its_protocol_tells_that_an_upstream_is_well() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let agrees = || {
+        Upstream::answering(|_| {
+            Answered::With(
+                b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\n\
+                  upgrade: websocket\r\n\r\n"
+                    .to_vec(),
+            )
+        })
+    };
+    let (kept, other) = (agrees(), agrees());
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = gone.local_addr().unwrap();
+    drop(gone);
+    publish(&place, &api("ws", &[kept.url(), format!("http://{address}")], ""));
+    let upgraded = || {
+        let mut wire = server.wire();
+        wire.send(
+            "GET /apis/ws/v1/x HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\n\
+             upgrade: websocket\r\nsec-websocket-key: x\r\nsec-websocket-version: 13\r\n\r\n",
+        );
+        wire.answer().status
+    };
+    assert_eq!([0; 4].map(|_| upgraded()), [101; 4]);
+
+    // What connects to the address is passed on to the other one.
+    let back = TcpListener::bind(address).unwrap();
+    let to = other.address;
+    std::thread::spawn(move || {
+        for stream in back.incoming().flatten() {
+            let onward = std::net::TcpStream::connect(to).unwrap();
+            let (mut from, mut into) = (stream.try_clone().unwrap(), onward.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut from, &mut into));
+            let (mut from, mut into) = (onward, stream);
+            std::thread::spawn(move || std::io::copy(&mut from, &mut into));
+        }
+    });
+    eventually("it gets its half", || {
+        other.take();
+        for _ in 0..10 {
+            assert_eq!(upgraded(), 101);
+        }
+        other.take().len() >= 5
+    });
+}
+
+#[test]
+fn a_call_is_sent_again_as_the_policy_says() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let closing: Vec<Upstream> =
+        (0..4).map(|_| Upstream::answering(|_| Answered::Last(vec![]))).collect();
+    let urls: Vec<String> = closing.iter().map(Upstream::url).collect();
+    let calm = "breaker = {failures = 1000}\n";
+    let file = api("usual", &urls, calm)
+        + &api("more", &urls, &format!("{calm}retries = {{attempts = 4, methods = ['POST']}}"))
+        + &api("never", &urls, &format!("{calm}retries = {{attempts = 1}}"))
+        + &api("little", &urls, &format!("{calm}retries = {{share = 0.1}}"));
+    publish(&place, &file);
+    let mut client = server.client();
+    let mut sends = |method: &str, name: &str| {
+        let body: Option<&[u8]> = (method == "POST").then_some(b"x");
+        let sent = client.send(method, &format!("/apis/{name}/v1/x"), &[], body).unwrap();
+        assert_eq!(sent.status, 502);
+        closing.iter().map(|upstream| upstream.take().len()).sum::<usize>()
+    };
+
+    assert_eq!((sends("GET", "usual"), sends("POST", "usual")), (2, 1));
+    assert_eq!((sends("GET", "more"), sends("POST", "more")), (1, 4));
+    assert_eq!((sends("GET", "never"), sends("POST", "never")), (1, 1));
+    let all: usize = (0..100).map(|_| sends("GET", "little")).sum();
+    assert!((110..=121).contains(&all), "ten at first, then one of ten: {all}");
+}
+
+#[test]
+fn a_body_that_is_passed_on_as_it_arrives_goes_on_to_the_next_upstream_if_one_is_gone() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let echo = Echo::start(&place, "127.0.0.1:0");
+    let urls = ["http://127.0.0.1:9".to_owned(), format!("http://{}", echo.address)];
+    publish(&place, &api("long", &urls, "breaker = {rest = '1ms', rest_max = '1ms'}"));
+    let body = "y".repeat(300_000);
+
+    for _ in 0..4 {
+        let answer = chunked(&server, "/apis/long/v1/x", &body).answer();
+        assert_eq!((answer.status, answer.text().len()), (200, body.len()));
+        let sized = server.client().send("POST", "/apis/long/v1/x", &[], Some(body.as_bytes()));
+        assert_eq!(sized.unwrap().status, 200);
+    }
+}
+
+#[test]
+fn calls_count_however_their_bodies_are_sent() {
+    let place = Place::new();
+    let server = Server::start_with(
+        &place,
+        &[
+            ("HOMEROOM_BUDGETS__UPSTREAM_CALLS", "4"),
+            ("HOMEROOM_BUDGETS__UPSTREAM_WAITING", "2"),
+            ("HOMEROOM_BUDGETS__UPSTREAM_STREAMS", "100"),
+            ("HOMEROOM_BUDGETS__UPSTREAM_WAIT", "60s"),
+        ],
+    );
+    let used = |budget: &str| {
+        let text = server.admin_client().get("/metrics").text();
+        let line = format!("homeroom_api_budget_used{{api=\"hangs\",budget=\"{budget}\"}} ");
+        let found = text.lines().find_map(|found| found.strip_prefix(&line));
+        found.unwrap_or_else(|| panic!("{line}: {text}")).parse::<u64>().unwrap()
+    };
+    let long = "x".repeat(200_000);
+    for body in ["x", &*long] {
+        let (url, accepted) = silent();
+        publish(&place, &api("hangs", &[url], "timeout = '60s'"));
+        let calls: Vec<_> = (0..12).map(|_| chunked(&server, "/apis/hangs/v1/x", body)).collect();
+        eventually("those that may are there", || {
+            used("upstream_calls") == 4 && used("upstream_waiting") == 1
+        });
+        eventually("the others are refused", || {
+            calls.iter().filter(|call| call.has_answer()).count() == 7
+        });
+        if body.len() == 1 {
+            assert_eq!(accepted.load(Ordering::Relaxed), 4, "what waits has not begun");
+        } else {
+            assert_eq!(used("upstream_streams"), 1, "it waits with its last bytes");
+        }
+        for mut refused in calls.into_iter().filter(crate::support::Wire::has_answer) {
+            assert_eq!(refused.answer().status, 503);
+        }
+        eventually("nothing is left", || used("upstream_calls") == 0);
+    }
 }
 
 #[test]

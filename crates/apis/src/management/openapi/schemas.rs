@@ -203,7 +203,18 @@ fn api() -> (Value, Vec<&'static str>) {
             "rest_max": text("For how long at most, such as 10s."),
             "share": {
                 "type": "number", "minimum": 0, "maximum": 1,
-                "description": "The share of the upstreams that failures may keep away.",
+                "description": "The share of the upstreams that answers of 502 to 504 may keep away.",
+            },
+        })),
+        "retries": of(json!({
+            "attempts": {
+                "type": "integer", "minimum": 1, "maximum": 10,
+                "description": "Most times that a call is sent.",
+            },
+            "methods": texts("The methods of calls that may arrive twice, such as GET."),
+            "share": {
+                "type": "number", "minimum": 0, "maximum": 1,
+                "description": "The share of all calls that may be sent again.",
             },
         })),
         "transform": of(json!({ "request": operations, "response": operations })),
