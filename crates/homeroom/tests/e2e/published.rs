@@ -317,7 +317,7 @@ fn what_is_applied_over_http_is_served_at_once() {
 fn headers_that_can_never_be_sent_are_found_with_their_line() {
     let place = Place::new();
     let names = ["Host", "transfer-encoding", "Content-Length", "connection", "Upgrade", "TE"];
-    let set: String = names.iter().map(|name| format!("{name} = 'x'\n")).collect();
+    let set = names.map(|name| format!("{name} = 'x'\n")).concat();
     let api = "[[apis]]\nname = 'a'\ncontext = 'a'\nversion = 'v1'\nupstream = ['http://a']\n";
     place.write("own.toml", format!("{api}[apis.request_headers.set]\n{set}X-Own = 'x'\n"));
 
