@@ -61,7 +61,7 @@ impl Client {
     /// [`Error::Trust`] if these cannot be read.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         let limits = settings.pool.clone();
-        let tls = settings.trust.read(settings.versions, settings.identity.as_ref())?;
+        let tls = settings.trust.read(settings.versions)?;
         let connector = Connector::new(&settings, tls);
         let pool = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())

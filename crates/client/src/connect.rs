@@ -37,7 +37,6 @@ pub struct Connector(Arc<ConnectorInner>);
 struct ConnectorInner {
     addresses: AddressPolicy,
     resolver: Resolver,
-    reach: Option<(String, u16)>,
     connections: Connections,
     times: Times,
     tls: Option<TlsConnector>,
@@ -65,7 +64,6 @@ impl Connector {
         Self(Arc::new(ConnectorInner {
             addresses: settings.addresses.clone(),
             resolver: settings.resolver.clone(),
-            reach: settings.reach.clone(),
             connections: settings.connections.clone(),
             times: settings.times.clone(),
             http1: tls.as_ref().map(|tls| TlsConnector::from(http1_only(tls))),
@@ -87,16 +85,12 @@ impl ConnectorInner {
     ) -> Result<TokioIo<Socket>, NotConnected> {
         let url = Url::try_from(uri).map_err(|error| failed(Phase::Resolve, error))?;
         let origin = url.origin();
-        let mut reached = origin.clone();
-        if let Some((host, port)) = &self.reach {
-            (reached.host, reached.port) = (host.clone(), *port);
-        }
-        let looked_up = self.resolver.look_up(&reached.host);
+        let looked_up = self.resolver.look_up(&origin.host);
         let found = within(Phase::Resolve, self.times.resolve, looked_up).await?;
-        let allowed = self.allowed(&reached.host, &found)?;
-        let connected = connect(&allowed, reached.port, self.times.connect);
+        let allowed = self.allowed(&origin.host, &found)?;
+        let connected = connect(&allowed, origin.port, self.times.connect);
         let stream = within(Phase::Connect, self.times.connect, connected).await?;
-        let open = self.connections.open(&reached);
+        let open = self.connections.open(&origin);
         let stream = Watched::new(stream, self.times.send);
         if !origin.is_secure {
             return Ok(TokioIo::new(Socket { stream: Stream::Plain(stream), _open: open }));

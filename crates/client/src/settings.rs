@@ -8,7 +8,7 @@ use crate::redirect::Redirects;
 use crate::resolver::Resolver;
 use crate::retry::Retries;
 use crate::times::Times;
-use crate::tls::{Identity, Trust, Versions};
+use crate::tls::{Trust, Versions};
 
 /// The settings of a [`Client`](crate::Client). The default suits URLs that somebody else may have
 /// chosen: public addresses only, no redirects, no retries.
@@ -28,13 +28,8 @@ pub struct Settings {
     pub trust: Trust,
     /// The versions of HTTP that it offers.
     pub versions: Versions,
-    /// The certificate that it shows to servers that ask for one.
-    pub identity: Option<Identity>,
     /// The source of addresses for host names.
     pub resolver: Resolver,
-    /// The host and port to which it connects, whatever its URLs name: for a server that knows itself by
-    /// other names. Requests and TLS name the host of the URL.
-    pub reach: Option<(String, u16)>,
     /// Where its connections are counted.
     pub connections: Connections,
 }

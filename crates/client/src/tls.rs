@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
 use crate::error::Error;
@@ -21,35 +21,6 @@ pub enum Trust {
     Config(Arc<ClientConfig>),
     /// None, so https URLs cannot be used; saves the time to read the system's certificates.
     Nobody,
-}
-
-/// The certificate by which a client is known to servers, and its key, as PEM.
-#[derive(Clone)]
-pub struct Identity {
-    /// The certificate, and those that lead to one that servers trust.
-    pub certificates: Vec<u8>,
-    /// The private key.
-    pub key: Vec<u8>,
-}
-
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Identity({} bytes)", self.certificates.len())
-    }
-}
-
-impl Identity {
-    fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Error> {
-        let chain: Vec<_> = CertificateDer::pem_slice_iter(&self.certificates)
-            .collect::<Result<_, _>>()
-            .map_err(|error| refused(&format!("the client's certificate: {error}")))?;
-        if chain.is_empty() {
-            return Err(refused(&"the client's certificate is not there"));
-        }
-        let key = PrivateKeyDer::from_pem_slice(&self.key)
-            .map_err(|error| refused(&format!("the client's private key: {error}")))?;
-        Ok((chain, key))
-    }
 }
 
 /// The versions of HTTP that a client offers on TLS connections. Without TLS it always uses HTTP/1.1.
@@ -74,17 +45,13 @@ impl fmt::Debug for Trust {
 }
 
 impl Trust {
-    /// Reads the certificates. Returns the configuration of TLS connections, which shows the identity, if any
-    /// is given and the configuration is not; `None` for [`Trust::Nobody`].
+    /// Reads the certificates. Returns the configuration of TLS connections; `None` for
+    /// [`Trust::Nobody`].
     ///
     /// # Errors
     ///
     /// [`Error::Trust`] if there is no certificate, or one cannot be read.
-    pub fn read(
-        &self,
-        versions: Versions,
-        identity: Option<&Identity>,
-    ) -> Result<Option<Arc<ClientConfig>>, Error> {
+    pub fn read(&self, versions: Versions) -> Result<Option<Arc<ClientConfig>>, Error> {
         let mut roots = RootCertStore::empty();
         match self {
             Self::Nobody => return Ok(None),
@@ -112,14 +79,8 @@ impl Trust {
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| refused(&error))?
-            .with_root_certificates(roots);
-        let config = match identity {
-            None => config.with_no_client_auth(),
-            Some(identity) => {
-                let (chain, key) = identity.read()?;
-                config.with_client_auth_cert(chain, key).map_err(|error| refused(&error))?
-            }
-        };
+            .with_root_certificates(roots)
+            .with_no_client_auth();
         Ok(Some(with_versions(config, versions)))
     }
 }
@@ -149,11 +110,11 @@ mod tests {
     fn a_bundle_without_a_certificate_is_refused() {
         for pem in ["", "not PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
         {
-            let read = Trust::Bundle(pem.into()).read(Versions::Http1, None);
+            let read = Trust::Bundle(pem.into()).read(Versions::Http1);
 
             assert!(matches!(read, Err(Error::Trust { .. })), "{pem}");
         }
         assert_eq!(format!("{:?}", Trust::Bundle(b"PEM".into())), "Bundle(3 bytes)");
-        assert!(Trust::Nobody.read(Versions::Http1, None).unwrap().is_none());
+        assert!(Trust::Nobody.read(Versions::Http1).unwrap().is_none());
     }
 }

@@ -145,7 +145,7 @@ async fn connect(
         return Ok(Box::new(stream));
     }
     let trust = homeroom_client::Trust::Bundle(std::fs::read(certificate)?);
-    let config = trust.read(homeroom_client::Versions::Http1, None)?.ok_or("it trusts nobody")?;
+    let config = trust.read(homeroom_client::Versions::Http1)?.ok_or("it trusts nobody")?;
     let connector = TlsConnector::from(config);
     Ok(Box::new(connector.connect("localhost".try_into()?, stream).await?))
 }

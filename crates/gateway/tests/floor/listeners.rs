@@ -132,7 +132,7 @@ async fn another_protocol_works_within_tls() {
     let tls = tls_of(&folder);
     let server = Server::start_with(|door| door, Some(tls)).await;
     let trust = homeroom_client::Trust::Bundle(pem.into_bytes());
-    let config = trust.read(Versions::Http1, None).unwrap().unwrap();
+    let config = trust.read(Versions::Http1).unwrap().unwrap();
     let bare = tokio::net::TcpStream::connect(server.address).await.unwrap();
     let connector = tokio_rustls::TlsConnector::from(config);
     let mut stream = connector.connect("localhost".try_into().unwrap(), bare).await.unwrap();
@@ -158,7 +158,7 @@ async fn a_connection_within_tls_is_answered_however_long_it_has_been_idle() {
     let pem = renew(&folder);
     let server = Server::start_with(|door| door, Some(tls_of(&folder))).await;
     let trust = homeroom_client::Trust::Bundle(pem.into_bytes());
-    let config = trust.read(Versions::Http1, None).unwrap().unwrap();
+    let config = trust.read(Versions::Http1).unwrap().unwrap();
     let bare = tokio::net::TcpStream::connect(server.address).await.unwrap();
     let connector = tokio_rustls::TlsConnector::from(config);
     let mut stream = connector.connect("localhost".try_into().unwrap(), bare).await.unwrap();
