@@ -18,7 +18,7 @@ fn published(answers: Vec<Answered>) -> (Place, Server) {
     let api = |name: &str, upstream: &Upstream, more: &str| {
         format!(
             "[[apis]]\nname = '{name}'\ncontext = '{name}'\nversion = 'v1'\nsecurity = 'none'\n\
-             timeout = '1s'\nupstream = ['{}']\n{more}",
+             timeout = '1s'\nbreaker = {{failures = 1000}}\nupstream = ['{}']\n{more}",
             upstream.url()
         )
     };
