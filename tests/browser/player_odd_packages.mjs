@@ -1,6 +1,6 @@
 // Courses as authoring tools and people have made them over twenty years, each odd in its own way.
 
-import { zip } from "./player_packages.mjs";
+import { calls, zip } from "./player_packages.mjs";
 
 /** How content of either standard finds its API and calls it: `find` says where it looks. */
 const script = (name, find) => `
@@ -9,14 +9,7 @@ const script = (name, find) => `
   window.api = findApi(${JSON.stringify(name)});
   window.foundAtOnce = !!window.api;
   const old = ${name === "API"};
-  const call = (what, ...values) => window.api[(old ? "LMS" : "") + what](...values);
-  window.sco = {
-    get: (element) => call("GetValue", element),
-    set: (element, value) => call("SetValue", element, value),
-    commit: () => call("Commit", ""),
-    finish: () => call(old ? "Finish" : "Terminate", ""),
-    error: () => call("GetLastError"),
-  };
+  ${calls("window.api")}
   window.begin = () => (window.begun = window.api ? call("Initialize", "") : "no API");
 `;
 

@@ -1,5 +1,17 @@
 // Courses of our own making for the player's suite, and the zip files that hold them.
 
+/** Calls of either standard by one name: `api` is the page's API, and `old` says whether it is SCORM 1.2's. */
+export const calls = (api) => `
+  const call = (what, ...values) => ${api}[(old ? "LMS" : "") + what](...values);
+  window.sco = {
+    get: (element) => call("GetValue", element),
+    set: (element, value) => call("SetValue", element, value),
+    commit: () => call("Commit", ""),
+    finish: () => call(old ? "Finish" : "Terminate", ""),
+    error: () => call("GetLastError"),
+  };
+`;
+
 const api = `
   let at = window, api = null;
   const name = document.documentElement.dataset.api;
@@ -11,15 +23,7 @@ const api = `
   }
   window.foundAtOnce = !!api;
   const old = name === "API";
-  const call = (what, ...values) => api[(old ? "LMS" : "") + what](...values);
-  window.sco = {
-    get: (element) => call("GetValue", element),
-    set: (element, value) => call("SetValue", element, value),
-    commit: () => call("Commit", ""),
-    finish: () => call(old ? "Finish" : "Terminate", ""),
-    error: () => call("GetLastError"),
-  };
-  window.begun = api ? call("Initialize", "") : "no API";
+${calls("api")}  window.begun = api ? call("Initialize", "") : "no API";
   document.getElementById("said").textContent = begun === "true" ? "Ready" : begun;
   if (new URLSearchParams(location.search).has("goodbye")) {
     addEventListener("pagehide", () => {

@@ -8,27 +8,23 @@ use arc_swap::ArcSwap;
 use homeroom_access::ApiClient;
 use homeroom_gateway::{ApiFigures, FrontDoor, Gates, LiveRoutes};
 use homeroom_http::BudgetFigures;
-use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, Store, StoreError, Value, Write};
+use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, Store, Value, Write};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::changing::Changing;
-use crate::check::{Finding, check};
-use crate::definition::{self, Api, Published};
+use crate::check::check;
+use crate::definition::{Api, Published};
 use crate::diff::{Difference, differences};
-use crate::headers::Changes;
+use crate::error::{ApisError, DEFINITION_BYTES_MAX};
 use crate::issuer::KeySets;
 use crate::limit::PlanLimit;
 use crate::live_api::{LiveApi, Local, Shared};
 use crate::operations::Operations;
-use crate::read::keep_document;
-use crate::secret::secret;
 use crate::sql;
 use crate::subscription::Subscription;
+use crate::together::{beside, missing_secrets, number_anew, together};
 use crate::upstream::Clients;
-
-/// Most bytes of a definition with its documents.
-const DEFINITION_BYTES_MAX: usize = 64 << 20;
 
 /// How often a change is tried when others change the same.
 const TRIES_MAX: usize = 3;
@@ -37,9 +33,9 @@ const TRIES_MAX: usize = 3;
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApisRequest {
-    /// Publishes this.
+    /// Publishes a definition.
     Apply {
-        /// What is published.
+        /// The definition.
         new: Box<Published>,
         /// Whether what it does not name is withdrawn.
         prune: bool,
@@ -60,66 +56,6 @@ pub enum ApisRequest {
         /// What it may call.
         subscription: Subscription,
     },
-}
-
-/// Why a request of a command is not done.
-#[derive(Debug, thiserror::Error)]
-pub enum ApisError {
-    /// The definition cannot be published.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Invalid(Vec<Finding>),
-    /// The definition is too large.
-    #[error("the definition has more than {DEFINITION_BYTES_MAX} bytes with its documents")]
-    TooLarge,
-    /// Nothing of this name is published.
-    #[error("there is no {what} {name}")]
-    Unknown {
-        /// `API` or `plan`.
-        what: &'static str,
-        /// The name.
-        name: String,
-    },
-    /// APIs or keys have the plan that is to be removed.
-    #[error("the plan {plan} is that of {}", dependents(.apis, .keys))]
-    InUse {
-        /// The plan.
-        plan: String,
-        /// The names of the APIs.
-        apis: Vec<String>,
-        /// The keys.
-        keys: Vec<String>,
-    },
-    /// A subscription makes no sense.
-    #[error("{0}")]
-    Subscription(String),
-    /// Another process has changed what is published in the same moment.
-    #[error("another process has changed what is published at the same moment; try again")]
-    Meanwhile,
-    /// The store's own.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// What the store has cannot be read.
-    #[error("what is published cannot be read from the store: {0}")]
-    Damaged(String),
-}
-
-/// Most dependents that are named.
-const DEPENDENTS_MAX: usize = 20;
-
-/// Says who has a plan.
-fn dependents(apis: &[String], keys: &[String]) -> String {
-    let some = |what: &str, names: &[String]| {
-        let named = names[..names.len().min(DEPENDENTS_MAX)].join(", ");
-        match names.len().saturating_sub(DEPENDENTS_MAX) {
-            0 => format!("the {what} {named}"),
-            more => format!("the {what} {named} and {more} more"),
-        }
-    };
-    match (apis.is_empty(), keys.is_empty()) {
-        (_, true) => some("APIs", apis),
-        (true, false) => some("keys", keys),
-        (false, false) => format!("{} and {}", some("APIs", apis), some("keys", keys)),
-    }
 }
 
 /// All published APIs.
@@ -264,7 +200,12 @@ impl Apis {
         });
         let changed = changed.await;
         let names = names.into_inner().unwrap_or_else(PoisonError::into_inner);
-        changed.map_err(|error| numbered_anew(error, &names, new))
+        changed.map_err(|mut error| {
+            if let ApisError::Invalid(findings) = &mut error {
+                number_anew(findings, &names, new);
+            }
+            error
+        })
     }
 
     /// Publishes plans and APIs beside those that are published; of one name, what is published stays.
@@ -273,21 +214,7 @@ impl Apis {
     ///
     /// Everything that is wrong with the whole.
     pub async fn add(&self, more: &Published) -> Result<Vec<Difference>, ApisError> {
-        self.change(|old| {
-            let mut all = old.clone();
-            let (plans, apis) = (&mut all.definition.plans, &mut all.definition.apis);
-            let is_new = |plan: &&definition::Plan| plans.iter().all(|own| own.name != plan.name);
-            let new: Vec<_> = more.definition.plans.iter().filter(is_new).cloned().collect();
-            plans.extend(new);
-            let is_new = |api: &&Api| apis.iter().all(|own| own.name != api.name);
-            let new: Vec<_> = more.definition.apis.iter().filter(is_new).cloned().collect();
-            apis.extend(new);
-            for (name, text) in &more.documents {
-                all.documents.entry(name.clone()).or_insert_with(|| text.clone());
-            }
-            Ok(all)
-        })
-        .await
+        self.change(|old| Ok(beside(old, more))).await
     }
 
     /// Publishes what `change` makes of what is published. Returns what has changed.
@@ -379,7 +306,7 @@ impl Apis {
     ///
     /// What is wrong with the subscription: it names a plan or an API that is not published, for example.
     pub async fn check_subscription(&self, to: &Subscription) -> Result<(), ApisError> {
-        check_subscription(to, &self.published().await?)
+        to.check(&self.published().await?)
     }
 
     /// Says what a key may call.
@@ -399,7 +326,7 @@ impl Apis {
 
     async fn try_subscribe(&self, key: &str, to: &Subscription) -> Result<(), ApisError> {
         let Stored { version, published } = self.stored().await?;
-        check_subscription(to, &published)?;
+        to.check(&published)?;
         let writes = vec![
             Sql::new(sql::SUBSCRIBE, to.arguments(key)),
             Sql::new(sql::SET_VERSION, vec![(version + 1).into()]),
@@ -567,108 +494,6 @@ impl Apis {
         let prepared = LiveApi::new(api, operations, &self.shared, local)?;
         live.publish(Arc::new(prepared).routes()).map_err(|error| error.to_string())
     }
-}
-
-/// Checks that there is what a key is to call, and its plan.
-fn check_subscription(to: &Subscription, published: &Published) -> Result<(), ApisError> {
-    if let Some(fault) = to.fault() {
-        return Err(ApisError::Subscription(fault));
-    }
-    let Published { definition, .. } = published;
-    let list = |names: Vec<&str>| if names.is_empty() { "none".into() } else { names.join(", ") };
-    if let Some(plan) = &to.plan
-        && !definition.plans.iter().any(|own| own.name == *plan)
-    {
-        let known = list(definition.plans.iter().map(|own| own.name.as_str()).collect());
-        return Err(ApisError::Subscription(format!("there is no plan {plan}; plans: {known}")));
-    }
-    let is_unknown =
-        |name: &&String| *name != "*" && !definition.apis.iter().any(|own| own.name == **name);
-    if let Some(name) = to.apis.iter().find(is_unknown) {
-        let known = definition.apis.iter().map(|own| own.name.as_str()).take(DEPENDENTS_MAX);
-        let known = list(known.collect());
-        return Err(ApisError::Subscription(format!("there is no API {name}; APIs: {known}")));
-    }
-    Ok(())
-}
-
-/// Returns what is published with plans and APIs that replace those of their names.
-pub(crate) fn together(old: &Published, new: &Published) -> Published {
-    let mut all = old.clone();
-    for plan in &new.definition.plans {
-        match all.definition.plans.iter_mut().find(|own| own.name == plan.name) {
-            Some(own) => own.clone_from(plan),
-            None => all.definition.plans.push(plan.clone()),
-        }
-    }
-    // Documents of what is replaced go with it, so that their names are free.
-    let is_replaced = |api: &Api| new.definition.apis.iter().any(|own| own.name == api.name);
-    let stays: HashSet<&String> = old
-        .definition
-        .apis
-        .iter()
-        .filter(|api| !is_replaced(api))
-        .filter_map(|api| api.openapi.as_ref())
-        .collect();
-    let sends = |name: &String| {
-        new.definition
-            .apis
-            .iter()
-            .any(|api| api.openapi.as_ref() == Some(name) && !new.documents.contains_key(name))
-    };
-    all.documents.retain(|name, _| stays.contains(name) || sends(name));
-    for api in &new.definition.apis {
-        let mut api = api.clone();
-        if let Some(name) = &mut api.openapi
-            && let Some(text) = new.documents.get(name)
-        {
-            *name = keep_document(&mut all.documents, name, text.clone());
-        }
-        match all.definition.apis.iter_mut().find(|own| own.name == api.name) {
-            Some(own) => *own = api,
-            None => all.definition.apis.push(api),
-        }
-    }
-    all
-}
-
-/// Returns an error about `all` APIs, by name, whose paths have the numbers of those that were sent.
-fn numbered_anew(error: ApisError, all: &[String], sent: &Published) -> ApisError {
-    let ApisError::Invalid(mut findings) = error else { return error };
-    for finding in &mut findings {
-        let number = |path: &str| {
-            let (number, rest) = path.strip_prefix("apis[")?.split_once(']')?;
-            let name = all.get(number.parse::<usize>().ok()?)?;
-            let own = sent.definition.apis.iter().position(|api| api.name == *name)?;
-            Some(format!("apis[{own}]{rest}"))
-        };
-        if let Some(path) = number(&finding.path) {
-            finding.path = path;
-        }
-    }
-    ApisError::Invalid(findings)
-}
-
-/// Returns the secrets that are not there, which are told now and not when the first call comes.
-fn missing_secrets(published: &Published) -> Vec<Finding> {
-    let mut missing = vec![];
-    for (number, api) in published.definition.apis.iter().enumerate() {
-        for (member, headers) in
-            [("request_headers", &api.request_headers), ("response_headers", &api.response_headers)]
-        {
-            for (name, value) in &headers.set {
-                let alone = definition::Headers {
-                    set: BTreeMap::from([(name.clone(), value.clone())]),
-                    remove: vec![],
-                };
-                if let Err(message) = Changes::new(&alone, &secret) {
-                    let path = format!("apis[{number}].{member}.set.{name}");
-                    missing.push(Finding { file: String::new(), line: 0, path, message });
-                }
-            }
-        }
-    }
-    missing
 }
 
 /// Returns what answers requests to parts of this server.

@@ -94,7 +94,7 @@ impl Changing {
     ///
     /// # Errors
     ///
-    /// 503 where there is none for [`WAIT_MAX`].
+    /// The answer is 503 if there is no room within [`WAIT_MAX`].
     pub(crate) async fn room(&self, bytes: usize) -> Result<Room<'_>, Problem> {
         let mut room = Room { budget: &self.room, taken: None, bytes: SMALL_BODY };
         if bytes > SMALL_BODY {
@@ -107,7 +107,7 @@ impl Changing {
     ///
     /// # Errors
     ///
-    /// 503 where no place is free for [`WAIT_MAX`].
+    /// The answer is 503 if no place becomes free within [`WAIT_MAX`].
     pub(crate) async fn change(
         &self,
         transform: &Arc<Transform>,
@@ -118,13 +118,8 @@ impl Changing {
         }
         let place = self.places.take(1).await?;
         let transform = Arc::clone(transform);
-        let asker = homeroom_store::asker();
-        let working = tokio::task::spawn_blocking(move || {
-            let work = || changed(&transform, body);
-            let done = match asker {
-                Some(asker) => asker.run_blocking(work),
-                None => work(),
-            };
+        let working = homeroom_store::spawn_blocking(move || {
+            let done = changed(&transform, body);
             drop(place);
             done
         });

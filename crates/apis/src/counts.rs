@@ -19,13 +19,13 @@ pub(crate) struct Counts {
 /// How a call of an upstream ended, as metrics tell it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// With an answer.
+    /// The upstream answered.
     Answered,
-    /// With an answer of 502, 503 or 504.
+    /// The upstream answered 502, 503 or 504.
     Failed,
-    /// Without an answer.
+    /// The upstream was connected and did not answer.
     Unanswered,
-    /// Without a connection.
+    /// No connection could be opened.
     Unreachable,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Groups {
     total: u64,
     sticky: Option<Sticky>,
     next: AtomicU64,
-    /// The same for calls whose group is down.
+    /// The turn of the calls whose own group is down.
     next_other: AtomicU64,
     pub(crate) repeats: Repeats,
 }

@@ -26,6 +26,7 @@ mod check;
 mod counts;
 mod definition;
 mod diff;
+mod error;
 mod groups;
 mod headers;
 mod issuer;
@@ -47,19 +48,21 @@ mod sent;
 mod sql;
 mod subscription;
 mod target;
+mod together;
 mod transform;
 mod unique_json;
 mod units;
 mod upgrade;
 mod upstream;
 
-pub use apis::{Apis, ApisError, ApisRequest};
+pub use apis::{Apis, ApisRequest};
 pub use check::{APIS_MAX, Finding, check};
 pub use definition::{
     Api, Audience, Balance, Breaker, Definition, Group, Headers, Health, Issuer, PathChange, Plan,
     Published, QueryChanges, Retries, Security, Sticky, Timeouts, Transforms,
 };
 pub use diff::{Difference, differences};
+pub use error::ApisError;
 pub use limits::{By, Bys, Limit, Limits};
 pub use management::{OPENAPI, openapi_document, routes};
 pub use quota::{Per, Quota};

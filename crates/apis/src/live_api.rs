@@ -385,7 +385,7 @@ impl LiveApi {
     ///
     /// # Errors
     ///
-    /// 502 for one that is to be changed and cannot be.
+    /// The answer is 502 if it is to be changed and cannot be.
     fn change_of(
         &self,
         head: &mut response::Parts,

@@ -3,6 +3,9 @@
 use homeroom_store::Value;
 use serde::{Deserialize, Serialize};
 
+use crate::definition::Published;
+use crate::error::{ApisError, NAMED_MAX};
+
 /// Most APIs and scopes of a key.
 const NAMES_MAX: usize = 1_000;
 
@@ -25,8 +28,38 @@ impl Subscription {
         self.apis.iter().any(|name| name == api || name == "*")
     }
 
-    /// Says what is wrong with it.
-    pub(crate) fn fault(&self) -> Option<String> {
+    /// Checks that its plan and its APIs are published.
+    ///
+    /// # Errors
+    ///
+    /// [`ApisError::Subscription`] says what is missing, or wrong with it as such.
+    pub(crate) fn check(&self, published: &Published) -> Result<(), ApisError> {
+        if let Some(fault) = self.fault() {
+            return Err(ApisError::Subscription(fault));
+        }
+        let Published { definition, .. } = published;
+        let list =
+            |names: Vec<&str>| if names.is_empty() { "none".into() } else { names.join(", ") };
+        if let Some(plan) = &self.plan
+            && !definition.plans.iter().any(|own| own.name == *plan)
+        {
+            let known = list(definition.plans.iter().map(|own| own.name.as_str()).collect());
+            return Err(ApisError::Subscription(format!(
+                "there is no plan {plan}; plans: {known}"
+            )));
+        }
+        let is_unknown =
+            |name: &&String| *name != "*" && !definition.apis.iter().any(|own| own.name == **name);
+        if let Some(name) = self.apis.iter().find(is_unknown) {
+            let known = definition.apis.iter().map(|own| own.name.as_str()).take(NAMED_MAX);
+            let known = list(known.collect());
+            return Err(ApisError::Subscription(format!("there is no API {name}; APIs: {known}")));
+        }
+        Ok(())
+    }
+
+    /// Says what is wrong with it as such, whatever is published.
+    fn fault(&self) -> Option<String> {
         let mut names = self.apis.iter().chain(&self.scopes).chain(&self.plan);
         if self.apis.is_empty() {
             return Some("name the APIs that the key may call: --apis NAME,NAME, or *".into());

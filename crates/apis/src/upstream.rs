@@ -359,9 +359,9 @@ impl Upstreams {
 /// Which upstreams a call may be sent to.
 #[derive(Debug, Default)]
 pub(crate) struct Chosen<'a> {
-    /// Those that are well, or rested and ready for a trial.
+    /// Upstreams that are well, or have rested and are ready for a trial.
     pub(crate) well: Vec<Candidate<'a>>,
-    /// Those that are tried if nothing else is left.
+    /// Upstreams that are asked only if no other one is left.
     pub(crate) last: Vec<Candidate<'a>>,
 }
 
@@ -383,11 +383,11 @@ enum Kind {
 /// Which calls try an upstream that has rested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trials {
-    /// This one, which can be sent to another upstream afterwards.
+    /// This call does, because it can be sent to another upstream afterwards.
     Repeatable,
-    /// This one, if no other has for a while.
+    /// This call does, because no other one has for a while.
     Late,
-    /// Others.
+    /// This call does not.
     None,
 }
 

@@ -239,7 +239,7 @@ impl Checkpoint {
         self.unknown.iter().filter_map(key).map(|key| NaturalKey(key.to_be_bytes()))
     }
 
-    /// Keeps such documents.
+    /// Replaces the keys of those documents.
     pub(crate) fn keep_unknown(&mut self, keys: impl Iterator<Item = NaturalKey>) {
         self.unknown = keys.map(|key| format!("{:x}", u128::from_be_bytes(key.0))).collect();
     }

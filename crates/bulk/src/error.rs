@@ -95,3 +95,12 @@ pub enum LoadError {
     #[error("the store: {0}")]
     Store(#[from] StoreError),
 }
+
+impl From<OutputError> for LoadError {
+    fn from(error: OutputError) -> Self {
+        match error {
+            OutputError::File { path, source } => Self::Output { path, source },
+            refused => Self::Refused(refused),
+        }
+    }
+}

@@ -66,7 +66,7 @@ pub struct Duplicate {
     pub count: u64,
     /// The status with which the API would have taken it.
     pub status_code: u16,
-    /// What found it.
+    /// The step that found the fault.
     pub method: &'static str,
     /// The line again, as lists of other loaders have it.
     pub line_numbers: [u64; 1],
@@ -101,6 +101,13 @@ pub struct Missing {
     /// Place of the record that should have provided it, but was itself rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rejected: Option<RejectedAt>,
+}
+
+impl Missing {
+    /// Describes the target of a reference that cannot be resolved.
+    pub(crate) fn new(resource: &str, key: String, path: String) -> Self {
+        Self { resource: resource.to_owned(), key, path, nearest: None, rejected: None }
+    }
 }
 
 /// Place of a rejected record.

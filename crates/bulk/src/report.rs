@@ -1,13 +1,18 @@
 //! Reports a load: counts, rejects line by line, their causes, and copies of the rejected records.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::fs::{File, TryLockError};
-use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+mod recent;
+mod results;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
 use homeroom_model::{Model, Resource, ResourceId};
-use homeroom_store::{NaturalKey, OutputError, OutputKind};
+use homeroom_store::NaturalKey;
 use serde::Serialize;
+
+use self::recent::Recent;
+pub use self::results::RESULTS;
+use self::results::{Last, Results};
 
 use crate::causes::{CauseId, Causes, Group, Reason};
 use crate::checkpoint::{Checkpoint, Keeper, RejectedRecord, ReportState, each_rejected};
@@ -15,26 +20,15 @@ use crate::error::LoadError;
 use crate::fault::{Absent, Fault, lacking};
 use crate::place::{At, Malformed};
 use crate::reject::{
-    DUPLICATE, Duplicate, FileCounts, Missing, Reject, RejectedAt, Repeats, Summary, Tally, Warning,
+    DUPLICATE, Duplicate, FileCounts, Reject, RejectedAt, Repeats, Summary, Tally, Warning,
 };
 use crate::reject_files::RejectFiles;
 use crate::sources::Sources;
 
 /// Most kinds of warnings that are kept.
 const WARNINGS_MAX: usize = 1_000;
-/// Most stored records whose places are remembered, to tell what a later one repeats.
-const RECENT_MAX: usize = 1 << 18;
 /// What to do about a record that repeats another.
 const DUPLICATE_HINT: &str = "Remove one of the two, or correct its identity. The last one counts.";
-/// The results path that means the standard output.
-const STDOUT: &str = "-";
-
-/// The results file of a load: lines of rejects and a summary.
-pub const RESULTS: OutputKind = OutputKind {
-    name: "a file of results",
-    is_ours: |head| head.starts_with(b"{\"file\":") || head.starts_with(b"{\"summary\":"),
-};
-
 /// A record to be rejected.
 pub(crate) struct Rejected<'r> {
     /// Its position.
@@ -63,36 +57,6 @@ pub(crate) struct Report {
     recent: Recent,
 }
 
-/// The places of the records that were stored last.
-#[derive(Default)]
-struct Recent {
-    places: HashMap<NaturalKey, At>,
-    order: VecDeque<NaturalKey>,
-}
-
-impl Recent {
-    /// Remembers a place. Returns the one of the record with the same identity before.
-    fn put(&mut self, key: NaturalKey, at: At) -> Option<At> {
-        let before = self.places.insert(key, at);
-        if before.is_none() {
-            self.order.push_back(key);
-            if self.order.len() > RECENT_MAX
-                && let Some(oldest) = self.order.pop_front()
-            {
-                self.places.remove(&oldest);
-            }
-        }
-        before
-    }
-}
-
-struct Results {
-    path: PathBuf,
-    out: Box<dyn Write>,
-    /// Number of bytes written.
-    bytes: u64,
-}
-
 impl Report {
     /// Makes a report that writes results and rejected records where the options say; `names` are
     /// those of the files of the load.
@@ -105,14 +69,7 @@ impl Report {
         results: Option<&Path>,
         rejects: Option<&Path>,
     ) -> Result<Self, LoadError> {
-        let results = results.map(|path| {
-            let out: Box<dyn Write> = if path.as_os_str() == STDOUT {
-                Box::new(BufWriter::new(io::stdout()))
-            } else {
-                Box::new(BufWriter::new(RESULTS.create(path)?))
-            };
-            Ok::<_, LoadError>(Results { path: path.to_owned(), out, bytes: 0 })
-        });
+        let results = results.map(Results::new);
         let files = rejects.map(RejectFiles::new);
         Ok(Self {
             counts: Summary::default(),
@@ -140,10 +97,7 @@ impl Report {
         rejects: Option<&Path>,
         state: &ReportState,
     ) -> Result<Self, LoadError> {
-        let results = results.map(|path| {
-            let out = Box::new(BufWriter::new(continued(path, state.results_bytes)?));
-            Ok::<_, LoadError>(Results { path: path.to_owned(), out, bytes: state.results_bytes })
-        });
+        let results = results.map(|path| Results::again(path, state.results_bytes));
         let tally = |(id, tally): &(Option<u16>, Tally)| (id.map(ResourceId), *tally);
         let warning = |(id, path, count, at): &(u16, String, u64, At)| {
             ((ResourceId(*id), path.clone()), (*count, *at))
@@ -226,7 +180,7 @@ impl Report {
             causes: vec![],
             groups: vec![],
             lacking: vec![],
-            results_bytes: self.results.as_ref().map_or(0, |results| results.bytes),
+            results_bytes: self.results.as_ref().map_or(0, Results::bytes),
             rejected_bytes: 0,
         };
         self.causes.keep(&mut state);
@@ -566,9 +520,7 @@ impl Report {
     }
 
     fn flush(&mut self) -> Result<(), LoadError> {
-        let Some(results) = &mut self.results else { return Ok(()) };
-        let flushed = results.out.flush();
-        flushed.map_err(|source| LoadError::Output { path: results.path.clone(), source })
+        self.results.as_mut().map_or(Ok(()), Results::flush)
     }
 
     fn name(&self, file: u32) -> &str {
@@ -576,36 +528,8 @@ impl Report {
     }
 
     fn write(&mut self, line: impl Serialize) -> Result<(), LoadError> {
-        let Some(results) = &mut self.results else { return Ok(()) };
-        let written = serde_json::to_vec(&line).map_err(io::Error::from).and_then(|mut line| {
-            line.push(b'\n');
-            results.bytes += line.len() as u64;
-            results.out.write_all(&line)
-        });
-        written.map_err(|source| LoadError::Output { path: results.path.clone(), source })
+        self.results.as_mut().map_or(Ok(()), |results| results.write(&line))
     }
-}
-
-/// Opens the results of an interrupted load, to add to their first `bytes` bytes.
-fn continued(path: &Path, bytes: u64) -> Result<File, LoadError> {
-    let refused = |problem: String| LoadError::CannotResume { path: path.to_owned(), problem };
-    let mut file = File::options()
-        .write(true)
-        .open(path)
-        .map_err(|error| refused(format!("its results cannot be added to: {error}")))?;
-    match file.try_lock() {
-        Ok(()) | Err(TryLockError::Error(_)) => {}
-        Err(TryLockError::WouldBlock) => {
-            return Err(refused("another process writes its results".into()));
-        }
-    }
-    let length = file.metadata().map_or(0, |about| about.len());
-    if length < bytes {
-        return Err(refused("its results are shorter than they were".into()));
-    }
-    let cut = file.set_len(bytes).and_then(|()| file.seek(SeekFrom::End(0)));
-    cut.map_err(|error| refused(error.to_string()))?;
-    Ok(file)
 }
 
 fn uncounted(names: &[String]) -> Vec<FileCounts> {
@@ -613,29 +537,7 @@ fn uncounted(names: &[String]) -> Vec<FileCounts> {
     names.iter().map(counts).collect()
 }
 
-/// The last line of the results.
-#[derive(Serialize)]
-struct Last<'s> {
-    summary: &'s Summary,
-}
-
 /// Returns a resource as requests name it, `ed-fi/students`.
 fn resource_path(resource: &Resource) -> String {
     format!("{}/{}", resource.schema, resource.endpoint)
-}
-
-impl From<OutputError> for LoadError {
-    fn from(error: OutputError) -> Self {
-        match error {
-            OutputError::File { path, source } => Self::Output { path, source },
-            refused => Self::Refused(refused),
-        }
-    }
-}
-
-impl Missing {
-    /// Describes the target of a reference that cannot be resolved.
-    pub(crate) fn new(resource: &str, key: String, path: String) -> Self {
-        Self { resource: resource.to_owned(), key, path, nearest: None, rejected: None }
-    }
 }

@@ -92,7 +92,7 @@ enum Batch {
     /// With the rights of a client.
     WrittenAs(Submitted<AsOf<Save>>, ChangedAt),
     Rehearsed(Submitted<Rehearsed<Save>>),
-    /// Its results have come.
+    /// The results of the group have come.
     Ended(Vec<Result<Ran<Came>, Refused<Refusal>>>),
 }
 
@@ -229,7 +229,7 @@ impl<'a> Writing<'a> {
         plan::upsert(catalog, document, grant, Precondition::default(), now)
     }
 
-    /// Tells where the version of the document that an entry found came from.
+    /// Tells who stored the document that an entry has found.
     fn before(&mut self, entry: &Entry, written: Written, is_repeated: Option<bool>) -> Before {
         match is_repeated {
             Some(false) => Before::Load,

@@ -53,7 +53,7 @@ impl Courses {
     ///
     /// # Errors
     ///
-    /// As the policy says; the bytes are swept then.
+    /// The file is refused as the policy says; its bytes are then swept.
     pub(crate) async fn put_file(
         &self,
         (course, version): (&str, i64),

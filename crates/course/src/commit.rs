@@ -1,101 +1,35 @@
-//! Commits: what the player sends while content runs.
+//! Commits: what the player sends while content runs is saved.
+
+mod sent;
+mod traced;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+
+pub(crate) use self::sent::{COMMIT_BYTES_MAX, Commit};
+use self::sent::{Checked, Suspended, WARNINGS_MAX, check};
+pub(crate) use self::traced::Traced;
 
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::launch_record::Launch;
-use crate::report::moment;
 use crate::row::{Columns, Row, asks_of, rows_of, write, writes_of};
 use crate::run_time::{
-    ActivityState, Applied, Completion, Elements, Forgotten, LaunchState, Own, Place, Progress,
-    Refusal, Turn, apply, finish, global_objectives, whole,
+    ActivityState, Completion, Forgotten, LaunchState, Own, Place, Progress, Turn, apply, finish,
+    whole,
 };
 use crate::settings::Settings;
 use crate::sql;
 use crate::version::Version;
 use crate::watch::{Watch, changes};
 
-/// Most bytes of a commit.
-pub(crate) const COMMIT_BYTES_MAX: usize = 1 << 20;
-/// Most activities of a commit.
-const ACTIVITIES_MAX: usize = 50;
-/// Most bytes of the player's own text.
-const SEQUENCING_BYTES_MAX: usize = 256 << 10;
 /// Most global objectives and buckets of shared data of an instance.
 const SHARED_MAX: usize = 1_000;
-/// Most bytes of calls of one commit.
-const CALLS_BYTES_MAX: usize = 256 << 10;
-/// Most warnings of an answer.
-const WARNINGS_MAX: usize = 50;
-/// Most characters of an activity's identifier in a commit.
-const ACTIVITY_CHARS_MAX: usize = 4_000;
-/// Most characters of the ids of a session and of a launch.
-const ID_CHARS_MAX: usize = 64;
-/// The greatest number of a commit.
-const SEQUENCE_MAX: i64 = i32::MAX as i64;
-/// Most parts of a commit.
-const PARTS_MAX: u16 = 256;
 /// Most attempts at an activity that are kept.
 const ATTEMPTS_MAX: i64 = 100;
-
-/// A commit as it is sent.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Commit {
-    /// The number of the commit within its session.
-    sequence: i64,
-    /// The page that sends it; a player of an older Homeroom says none.
-    #[serde(default)]
-    session: String,
-    /// Which part of the commit this is, from 0.
-    #[serde(default)]
-    part: u16,
-    /// How many parts it has.
-    #[serde(default = "one")]
-    parts: u16,
-    /// The launch whose page has left this, if it is what a page has left that is gone.
-    #[serde(default)]
-    left: Option<String>,
-    #[serde(flatten)]
-    one: Part,
-    #[serde(default)]
-    r#final: bool,
-    #[serde(default)]
-    suspended: Suspended,
-    #[serde(default)]
-    sequencing: Option<String>,
-    #[serde(default, rename = "globalObjectives")]
-    global_objectives: Map<String, Value>,
-    #[serde(default, rename = "sharedData")]
-    shared_data: BTreeMap<String, String>,
-    #[serde(default)]
-    activities: Vec<Part>,
-    #[serde(default)]
-    calls: Vec<Value>,
-}
-
-fn one() -> u16 {
-    1
-}
-
-/// What a commit says about one activity.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct Part {
-    #[serde(default)]
-    activity: Option<String>,
-    #[serde(default)]
-    cmi: Map<String, Value>,
-    #[serde(default)]
-    exit: bool,
-    #[serde(default)]
-    attempt: Option<String>,
-}
 
 /// What a commit has come to.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,156 +44,6 @@ pub(crate) struct Acknowledged {
     pub(crate) superseded: BTreeMap<String, Vec<String>>,
     /// Whether anything of the launch is recorded.
     pub(crate) is_recorded: bool,
-}
-
-/// What a commit says about the activity with which the next launch begins.
-#[derive(Debug, Clone, Default, PartialEq)]
-enum Suspended {
-    /// Nothing: it stays.
-    #[default]
-    Stays,
-    /// It is this one from now on, or none.
-    Is(Option<String>),
-}
-
-impl<'de> Deserialize<'de> for Suspended {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Option::<String>::deserialize(from).map(Self::Is)
-    }
-}
-
-impl Commit {
-    /// Reads a commit.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] says what is wrong with it; no value is shown.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
-        let commit: Self = serde_json::from_slice(body).map_err(|error| {
-            let (line, column) = (error.line(), error.column());
-            let what = if error.is_data() {
-                "a member is missing or of another type: sequence is a whole number, cmi an object"
-            } else {
-                "it is no JSON"
-            };
-            Error::Invalid(format!(
-                "the commit cannot be read at line {line}, column {column}: {what}"
-            ))
-        })?;
-        let least = i64::from(commit.left.is_none());
-        if !(least..=SEQUENCE_MAX).contains(&commit.sequence) {
-            let message = format!("sequence is a whole number from {least} to {SEQUENCE_MAX}");
-            return Err(Error::Invalid(message));
-        }
-        let is_id = |text: &str| {
-            text.len() <= ID_CHARS_MAX
-                && text
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
-        };
-        if !is_id(&commit.session) || !commit.left.as_deref().is_none_or(is_id) {
-            let message = format!(
-                "session and left are at most {ID_CHARS_MAX} letters, digits, hyphens, \
-                 underscores and points"
-            );
-            return Err(Error::Invalid(message));
-        }
-        if commit.part >= commit.parts || commit.parts > PARTS_MAX {
-            let message = format!("part is less than parts, which is at most {PARTS_MAX}");
-            return Err(Error::Invalid(message));
-        }
-        if commit.activities.len() > ACTIVITIES_MAX {
-            let message = format!("a commit is about at most {ACTIVITIES_MAX} activities");
-            return Err(Error::Invalid(message));
-        }
-        if commit.sequencing.as_ref().is_some_and(|text| text.len() > SEQUENCING_BYTES_MAX) {
-            let message = format!("sequencing has at most {SEQUENCING_BYTES_MAX} bytes");
-            return Err(Error::TooLarge(message));
-        }
-        Ok(commit)
-    }
-}
-
-/// A commit whose values were checked.
-#[derive(Debug, Clone)]
-struct Checked {
-    sequence: i64,
-    session: String,
-    part: (u16, u16),
-    is_left: bool,
-    parts: Vec<(String, Applied)>,
-    is_final: bool,
-    suspended: Suspended,
-    sequencing: Option<String>,
-    global_objectives: Map<String, Value>,
-    shared_data: BTreeMap<String, String>,
-    calls: Option<String>,
-    warnings: Vec<String>,
-}
-
-fn check(commit: Commit, version: &Version, start: &str) -> Checked {
-    let mut warnings = vec![];
-    let mut parts: Vec<(String, Applied)> = vec![];
-    let is_said = commit.one.activity.is_some()
-        || !commit.one.cmi.is_empty()
-        || commit.one.exit
-        || commit.one.attempt.is_some();
-    let one = is_said.then_some(commit.one);
-    let mut warn = |warning: String| {
-        if warnings.len() < WARNINGS_MAX {
-            warnings.push(warning);
-        }
-    };
-    for part in one.into_iter().chain(commit.activities) {
-        let id = part.activity.unwrap_or_else(|| start.to_owned());
-        if id.chars().count() > ACTIVITY_CHARS_MAX || version.tree.find(&id).is_none() {
-            warn("an activity of the commit is not in the course; it is left out".into());
-            continue;
-        }
-        let mut cmi = BTreeMap::new();
-        for (name, value) in part.cmi {
-            let value = match value {
-                Value::String(text) => text,
-                Value::Null => continue,
-                Value::Object(_) | Value::Array(_) => {
-                    warn("a value is neither a text nor a number; it is left out".into());
-                    continue;
-                }
-                other => other.to_string(),
-            };
-            match Elements::shipped().check(version.standard, &name, &value) {
-                Ok(()) => _ = cmi.insert(name, value),
-                Err(Refusal::Silent) => {}
-                Err(Refusal::Out(warning)) => warn(warning),
-                Err(Refusal::Kept(warning)) => {
-                    warn(warning);
-                    cmi.insert(name, value);
-                }
-            }
-        }
-        let is_new_attempt = part.attempt.as_deref() == Some("new");
-        parts.push((id, Applied { cmi, is_exit: part.exit, is_new_attempt }));
-    }
-    let mut objectives = commit.global_objectives;
-    if !objectives.is_empty() {
-        let declared = global_objectives(version.standard, &version.tree, &BTreeMap::new());
-        objectives.retain(|id, _| declared.contains_key(id));
-    }
-    let calls = (!commit.calls.is_empty()).then(|| Value::Array(commit.calls).to_string());
-    Checked {
-        sequence: commit.sequence,
-        session: commit.session,
-        part: (commit.part, commit.parts),
-        is_left: commit.left.is_some(),
-        parts,
-        is_final: commit.r#final,
-        suspended: commit.suspended,
-        sequencing: commit.sequencing,
-        global_objectives: objectives,
-        shared_data: commit.shared_data,
-        calls: calls.filter(|calls| calls.len() <= CALLS_BYTES_MAX),
-        warnings,
-    }
 }
 
 impl Courses {
@@ -649,47 +433,6 @@ fn share(
         done.superseded.insert(version.tree.id.clone(), superseded);
     }
     Ok(())
-}
-
-/// Where the calls of a commit are among those of its launch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Traced {
-    /// The number of the session; 0 where an older Homeroom has written it.
-    pub(crate) session: u32,
-    /// The number of the commit.
-    pub(crate) sequence: i64,
-    /// Which part of it.
-    pub(crate) part: u16,
-}
-
-impl Traced {
-    /// Returns it as one number, which grows with each of them.
-    fn number(self) -> i64 {
-        i64::from(self.session & 0x00ff_ffff) << 40
-            | (self.sequence & 0x7fff_ffff) << 8
-            | i64::from(self.part & 0xff)
-    }
-
-    /// Shows a commit with its calls.
-    pub(crate) fn shown(self, at: i64, calls: Value) -> Value {
-        let mut shown = json!({ "sequence": self.sequence, "saved": moment(at), "calls": calls });
-        if self.session > 0 {
-            shown["session"] = self.session.into();
-        }
-        shown
-    }
-
-    /// Reads such a number.
-    pub(crate) fn of(number: i64) -> Self {
-        match u32::try_from(number >> 40).unwrap_or(0) {
-            0 => Self { session: 0, sequence: number, part: 0 },
-            session => Self {
-                session,
-                sequence: number >> 8 & 0x7fff_ffff,
-                part: u16::try_from(number & 0xff).unwrap_or(0),
-            },
-        }
-    }
 }
 
 fn state_of(row: Option<&Row>) -> Result<ActivityState, Error> {

@@ -16,7 +16,7 @@ const TAG_CHARS_MAX: usize = 200;
 /// Most things that a refusal names.
 const NAMED_MAX: usize = 5;
 
-/// What has tags.
+/// The kinds of things that have tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tagged {
     Course,
@@ -66,7 +66,7 @@ impl Tagged {
     }
 }
 
-/// Whether tags come or go.
+/// A change of tags: they are added or taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     Add,
@@ -77,7 +77,7 @@ pub(crate) enum Change {
 ///
 /// # Errors
 ///
-/// Where there are too many, or one is too long.
+/// The tags are refused if there are too many, or if one is too long.
 pub(crate) fn clean(tags: Vec<String>) -> Result<Vec<String>, Error> {
     let all: BTreeSet<String> =
         tags.into_iter().map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty()).collect();

@@ -70,12 +70,8 @@ pub(crate) async fn run<T: Send + 'static>(
     let waits = Waits(&places.waiting);
     let place = places.free.acquire().await.map_err(Problem::internal)?;
     drop(waits);
-    let asker = homeroom_store::asker();
-    let working = tokio::task::spawn_blocking(move || {
-        let done = match asker {
-            Some(asker) => asker.run_blocking(work),
-            None => work(),
-        };
+    let working = homeroom_store::spawn_blocking(move || {
+        let done = work();
         drop(place);
         done
     });

@@ -40,9 +40,9 @@ pub struct UpstreamFigures {
     pub calls: [(&'static str, u64); 4],
     /// How often a call was sent again after it had failed there.
     pub repeats: u64,
-    /// Answers by their time: up to each bound, and beyond the last.
+    /// The number of answers by their time: up to each bound, and beyond the last.
     pub times: [u64; UPSTREAM_BUCKETS.len() + 1],
-    /// The sum of these times in seconds.
+    /// The sum of the times of all answers, in seconds.
     pub seconds: f64,
 }
 
@@ -60,11 +60,11 @@ pub struct ConnectionFigures {
 /// The figures of published APIs at a moment.
 #[derive(Debug, Default)]
 pub struct ApiFigures {
-    /// Of each API's gate.
+    /// The figures of each API's gate.
     pub gates: Vec<GateFigures>,
-    /// Of each upstream.
+    /// The figures of each upstream.
     pub upstreams: Vec<UpstreamFigures>,
-    /// Of connections.
+    /// The connections by origin.
     pub connections: Vec<ConnectionFigures>,
 }
 

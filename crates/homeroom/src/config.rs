@@ -9,6 +9,7 @@ mod layers;
 mod place;
 mod sections;
 mod socket;
+mod wording;
 
 use std::path::{Path, PathBuf};
 

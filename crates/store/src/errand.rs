@@ -12,6 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio::task::JoinHandle;
+
 /// The data of a request; only the part that supplied it knows its type.
 pub type Kept = Arc<dyn Any + Send + Sync>;
 
@@ -42,6 +44,18 @@ impl Asker {
     pub fn run_blocking<T>(self, work: impl FnOnce() -> T) -> T {
         ASKER.sync_scope(self, work)
     }
+}
+
+/// Begins work of this task's request on a thread that may block. It ends even if nobody waits for it any
+/// more, and until then holds what the request holds.
+pub fn spawn_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    let asker = asker();
+    tokio::task::spawn_blocking(move || match asker {
+        Some(asker) => asker.run_blocking(work),
+        None => work(),
+    })
 }
 
 /// Does the same as [`Asker::run`] for a request whose sender is not known.

@@ -55,7 +55,7 @@ mod views;
 mod waiting;
 
 pub use condition::Condition;
-pub use errand::{Asker, Kept, asker, keeping, kept};
+pub use errand::{Asker, Kept, asker, keeping, kept, spawn_blocking};
 pub use error::StoreError;
 pub use id::{DocumentId, KindId, NaturalKey, Uuid};
 pub use lane::{Lane, PartRows};

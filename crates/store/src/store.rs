@@ -11,6 +11,7 @@ mod list_request;
 mod mask;
 mod moment;
 mod options;
+mod parameters;
 mod read;
 mod related;
 mod restoring;

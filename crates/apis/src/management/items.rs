@@ -11,10 +11,12 @@ use serde_json::{Map, Value};
 use super::base::{Answered, BASE};
 use super::problem::{of, of_findings};
 use super::whole::{answer, read_text, strange_places};
-use crate::apis::{Apis, ApisError, together};
+use crate::apis::Apis;
 use crate::check::Finding;
 use crate::definition::{Api, Definition, Plan, Published};
+use crate::error::ApisError;
 use crate::places::Form;
+use crate::together::together;
 
 /// Items of a page unless the request says otherwise.
 pub(super) const PAGE: usize = 100;

@@ -4,8 +4,8 @@ use homeroom_access::AccessError;
 use homeroom_http::{Kind, Problem, Violations};
 use homeroom_store::StoreError;
 
-use crate::apis::ApisError;
 use crate::check::Finding;
+use crate::error::ApisError;
 
 /// Most findings that one answer lists.
 const FINDINGS_MAX: usize = 1_000;

@@ -10,13 +10,15 @@ use serde_json::{Value, json};
 
 use super::base::Answered;
 use super::problem::{of, of_findings};
-use crate::apis::{Apis, ApisError, together};
+use crate::apis::Apis;
 use crate::check::Finding;
 use crate::definition::Published;
 use crate::diff::differences;
+use crate::error::ApisError;
 use crate::places::Form;
 use crate::secret::is_reserved;
 use crate::sent::{Sent, add_lines, of_request};
+use crate::together::together;
 
 /// Media type of definitions as files state them.
 const TOML: &str = "application/toml";

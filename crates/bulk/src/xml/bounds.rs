@@ -306,7 +306,7 @@ enum Section {
     Until(usize),
     /// It has no end: another one begins in it, or the bytes end.
     Open,
-    /// More bytes tell.
+    /// Only more bytes can tell.
     Unfinished,
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Kind {
 const COMMON: [&str; 7] =
     ["since", "until", "datetimeFilter", "tags", "filter", "filterBy", "orderBy"];
 
-/// After what a page begins.
+/// The value of the column by which a list is ordered.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Key {
@@ -57,7 +57,7 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// Reads it from the last column of a row.
+    /// Reads the value from the last column of a row.
     pub(crate) fn of(row: &[Value]) -> Result<Self, Error> {
         let damaged = || Error::damaged("a list");
         let value = row.last().ok_or_else(damaged)?;
@@ -79,7 +79,7 @@ impl From<Key> for Value {
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub(crate) struct After(pub(crate) Key, pub(crate) String, pub(crate) i64);
 
-/// What a list asks for.
+/// A request for a page of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Listed {
     kind: &'static str,

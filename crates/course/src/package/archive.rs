@@ -43,7 +43,7 @@ impl Entry {
 pub(crate) struct Archive {
     pub(crate) zip: ZipArchive<BufReader<File>>,
     pub(crate) entries: Vec<Entry>,
-    /// Its own bytes.
+    /// The bytes of the archive itself.
     pub(crate) packed: u64,
 }
 

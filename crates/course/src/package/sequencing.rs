@@ -246,7 +246,7 @@ const FIRST: &[(&str, bool)] = &[
     ("writeNormalizedMeasure", false),
 ];
 
-/// The same of a map that the fourth edition adds.
+/// Attributes of a map that the fourth edition adds, each with its default.
 const MORE: &[(&str, bool)] = &[
     ("readRawScore", true),
     ("readMinScore", true),

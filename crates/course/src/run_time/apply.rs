@@ -23,7 +23,7 @@ pub(crate) struct Applied {
 pub(crate) struct Change {
     /// The session's time on the activity before, in hundredths of a second.
     pub(crate) time_before: u64,
-    /// The same afterwards.
+    /// The session's time on the activity afterwards, in hundredths of a second.
     pub(crate) time_after: u64,
     /// The elements that stay as a later session has set them.
     pub(crate) superseded: Vec<String>,

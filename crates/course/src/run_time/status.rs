@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Completion {
     /// Nobody has said.
     Unknown,
-    /// It is not.
+    /// It is begun and not completed.
     Incomplete,
-    /// It is.
+    /// It is completed.
     Completed,
 }
 

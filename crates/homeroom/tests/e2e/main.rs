@@ -63,6 +63,7 @@ mod support;
 mod trail;
 mod upload;
 mod upstreams;
+mod upstreams_tls;
 mod versions;
 mod whose_store;
 mod wire;

@@ -1,17 +1,13 @@
 //! Upstreams that go, come back, fail and are slow, and which of them is asked.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use homeroom_testkit::tls::Authority;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-
-use crate::support::{Answered, Place, Server, Upstream, eventually};
+use crate::support::{Answered, Client, Place, Server, Upstream, eventually};
 
 /// An echo in a process of its own, which is killed when the value is dropped.
 struct Echo {
@@ -29,6 +25,23 @@ impl Echo {
         Self { child, address }
     }
 
+    /// Returns how many requests have arrived.
+    fn arrived(&self) -> u64 {
+        let counts = Client::new(self.address).get("/_lab/counts").json();
+        counts["arrived"].as_u64().unwrap()
+    }
+
+    /// Sends requests until more than so many of them have arrived here.
+    fn gets(&self, client: &mut Client, path: &str, more: u64) {
+        let begun = self.arrived();
+        eventually("the upstream gets calls again", || {
+            for _ in 0..10 {
+                assert_eq!(client.get(path).status, 200);
+            }
+            self.arrived() > begun + more
+        });
+    }
+
     fn kill(&mut self) {
         _ = self.child.kill();
         _ = self.child.wait();
@@ -41,7 +54,8 @@ impl Drop for Echo {
     }
 }
 
-fn api(name: &str, upstreams: &[String], more: &str) -> String {
+/// Defines an API without security, with a context of its own name.
+pub(crate) fn api(name: &str, upstreams: &[String], more: &str) -> String {
     format!(
         "[[apis]]\nname = '{name}'\ncontext = '{name}'\nversion = 'v1'\nsecurity = 'none'\n\
          upstream = ['{}']\n{more}\n",
@@ -49,7 +63,8 @@ fn api(name: &str, upstreams: &[String], more: &str) -> String {
     )
 }
 
-fn publish(place: &Place, file: &str) {
+/// Publishes a file of definitions.
+pub(crate) fn publish(place: &Place, file: &str) {
     place.write("apis.toml", file);
     place.done(&["gateway", "apply", "apis.toml"]);
 }
@@ -96,17 +111,7 @@ fn an_upstream_that_is_killed_costs_no_idempotent_request_and_gets_calls_when_it
     assert_eq!(late, 0, "after a health interval no request fails");
     let back = Echo::start(&place, &killed.address.to_string());
     let mut client = server.client();
-    let arrived = || {
-        let counts = crate::support::Client::new(back.address).get("/_lab/counts").json();
-        counts["arrived"].as_u64().unwrap()
-    };
-    let begun = arrived();
-    eventually("it gets calls again", || {
-        for _ in 0..10 {
-            assert_eq!(client.get("/apis/both/v1/x").status, 200);
-        }
-        arrived() > begun + 20
-    });
+    back.gets(&mut client, "/apis/both/v1/x", 20);
 }
 
 #[test]
@@ -217,17 +222,7 @@ fn a_group_that_cannot_be_reached_loses_its_share() {
     let back = Echo::start(&place, &gone.address.to_string());
 
     assert_eq!((gets, posts), (vec![200; 50], vec![200; 50]));
-    let arrived = || {
-        let counts = crate::support::Client::new(back.address).get("/_lab/counts").json();
-        counts["arrived"].as_u64().unwrap()
-    };
-    let begun = arrived();
-    eventually("it has its share again", || {
-        for _ in 0..10 {
-            assert_eq!(client.get("/apis/g/v1/x").status, 200);
-        }
-        arrived() > begun + 5
-    });
+    back.gets(&mut client, "/apis/g/v1/x", 5);
 }
 
 /// Sends a body in chunks, of an unknown length.
@@ -258,7 +253,7 @@ fn calls_of_any_kind_find_out_that_an_upstream_is_back() {
         }
         let back = Echo::start(&place, &killed.address.to_string());
         let arrived = || {
-            let counts = crate::support::Client::new(back.address).get("/_lab/counts").json();
+            let counts = Client::new(back.address).get("/_lab/counts").json();
             counts["arrived"].as_u64().unwrap()
         };
         let begun = arrived();
@@ -502,103 +497,4 @@ fn a_consistent_hash_keeps_callers_at_their_upstream_while_it_is_well() {
     for upstream in 0..3 {
         assert!(chosen.contains(&upstream), "{chosen:?}");
     }
-}
-
-/// An upstream within TLS that changes to another protocol and sends back what it gets.
-fn secure(authority: &Authority) -> SocketAddr {
-    let own = authority.certify("127.0.0.1");
-    let chain = vec![CertificateDer::from_pem_slice(own.certificate.as_bytes()).unwrap()];
-    let key = PrivateKeyDer::from_pem_slice(own.key.as_bytes()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .unwrap();
-    let mut config = config;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let session = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
-            std::thread::spawn(move || {
-                let mut stream = rustls::StreamOwned::new(session, stream);
-                let (mut head, mut byte) = (vec![], [0]);
-                while !head.ends_with(b"\r\n\r\n") {
-                    if stream.read_exact(&mut byte).is_err() {
-                        return;
-                    }
-                    head.push(byte[0]);
-                }
-                let agreed = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
-                if stream.write_all(agreed.as_bytes()).is_err() {
-                    return;
-                }
-                while stream.read_exact(&mut byte).is_ok() && stream.write_all(&byte).is_ok() {}
-            });
-        }
-    });
-    address
-}
-
-#[test]
-fn websocket_is_passed_to_an_upstream_within_tls_and_past_one_that_is_gone() {
-    let place = Place::new();
-    let authority = Authority::new();
-    let trusted = place.write("authority.pem", &authority.pem);
-    let server = Server::start_with(&place, &[("SSL_CERT_FILE", trusted.to_str().unwrap())]);
-    let urls = ["https://127.0.0.1:9".to_owned(), format!("https://{}", secure(&authority))];
-    publish(&place, &api("ws", &urls, ""));
-
-    for _ in 0..2 {
-        let mut wire = server.wire();
-        wire.send(
-            "GET /apis/ws/v1/x HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: WebSocket\r\n\
-             sec-websocket-key: x\r\nsec-websocket-version: 13\r\n\r\n",
-        );
-        assert_eq!(wire.answer().status, 101);
-        wire.send("hello");
-        let mut back = [0; 5];
-        wire.read_exactly(&mut back);
-        assert_eq!(&back, b"hello");
-    }
-}
-
-#[test]
-fn an_upstream_within_tls_is_asked_if_its_certificate_is_trusted() {
-    let place = Place::new();
-    let authority = Authority::new();
-    let own = authority.certify("127.0.0.1");
-    let trusted = place.write("authority.pem", &authority.pem);
-    place.write("own.pem", own.certificate);
-    place.write("own.key", own.key);
-    let mut command = place.command(&[
-        "lab",
-        "echo",
-        "--listen",
-        "127.0.0.1:0",
-        "--certificate",
-        "own.pem",
-        "--private-key",
-        "own.key",
-    ]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let url = line.trim().rsplit(' ').next().unwrap().to_owned();
-    let server = Server::start_with(&place, &[("SSL_CERT_FILE", trusted.to_str().unwrap())]);
-    publish(&place, &api("tls", &[url], ""));
-    let mut client = server.client();
-
-    let posted = client.send("POST", "/apis/tls/v1/x", &[], Some(b"hello")).unwrap();
-
-    assert_eq!((posted.status, posted.text()), (200, "hello".to_owned()));
-    server.stop();
-    let without = Server::start(&place);
-    assert_eq!(without.client().get("/apis/tls/v1/x").status, 503);
-    _ = child.kill();
-    _ = child.wait();
 }

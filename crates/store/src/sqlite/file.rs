@@ -63,7 +63,7 @@ impl HeldFile {
     ///
     /// # Errors
     ///
-    /// The file's own.
+    /// The errors are those of the file.
     pub(crate) fn clear_residue(&self) -> Result<u64, StoreError> {
         let lock = self.lock.read().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = lock.as_ref().and_then(Lock::file) else { return Ok(0) };

@@ -127,7 +127,7 @@ mod tests {
                 ask.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
             };
             let before = rows(&connection);
-            // Pages that are free are another's matter.
+            // Free pages are left out: another step zeroes them.
             connection.execute_batch("PRAGMA shrink_memory").unwrap();
             let used = |bytes: &[u8]| {
                 let pages = bytes.chunks_exact(page_bytes).enumerate().skip(1);

@@ -8,34 +8,10 @@ use std::fmt::Write as _;
 
 use percent_encoding::percent_decode_str;
 
+use crate::store::parameters;
+
 /// Replacement for hidden parts.
 const HIDDEN: &str = "***";
-/// Parameters of a database address whose values are shown.
-///
-/// Source: PostgreSQL, libpq, Parameter Key Words; `pooling` is ours.
-const SHOWN: [&str; 21] = [
-    "application_name",
-    "channel_binding",
-    "connect_timeout",
-    "dbname",
-    "fallback_application_name",
-    "host",
-    "hostaddr",
-    "keepalives",
-    "keepalives_idle",
-    "keepalives_interval",
-    "keepalives_retries",
-    "load_balance_hosts",
-    "pooling",
-    "port",
-    "sslcert",
-    "sslkey",
-    "sslmode",
-    "sslrootcert",
-    "target_session_attrs",
-    "tcp_user_timeout",
-    "user",
-];
 /// Parts of names that indicate secrets.
 const SECRET: [&str; 9] =
     ["pass", "pwd", "secret", "token", "key", "credential", "auth", "signature", "cookie"];
@@ -70,9 +46,9 @@ pub(super) fn masked_url(url: &str) -> String {
         shown.push(if at == 0 { '?' } else { '&' });
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let is_value = |c: char| c.is_ascii_alphanumeric() || "_./,:%+-".contains(c);
-        if !SHOWN.contains(&name) || !value.chars().all(is_value) {
+        if !parameters::is_shown(name) || !value.chars().all(is_value) {
             // An unknown name may be the rest of a secret.
-            let is_name = SHOWN.contains(&name) || (is_plain(name) && is_secret(name));
+            let is_name = parameters::is_shown(name) || (is_plain(name) && is_secret(name));
             shown.push_str(if is_name && parameter.contains('=') { name } else { HIDDEN });
             shown.push('=');
             shown.push_str(HIDDEN);

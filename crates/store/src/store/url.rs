@@ -8,6 +8,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::error::StoreError;
 use crate::store::mask::{masked_text, masked_url};
+use crate::store::parameters;
 
 /// The location of a store. Formatting it shows no password.
 #[derive(Clone, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl PostgresUrl {
     ///
     /// # Errors
     ///
-    /// Which one.
+    /// The error says which one it is.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let Some((_, rest)) = self.0.split_once("://") else { return Ok(()) };
         // The driver takes everything before the first `@` for a user and a password.
@@ -56,13 +57,16 @@ impl PostgresUrl {
         for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
             let name = parameter.split_once('=').map_or(parameter, |(name, _)| name);
             let name = percent_decode_str(name).decode_utf8_lossy();
-            if PARAMETERS.contains(&&*name) {
+            if parameters::is_known(&name) {
                 continue;
             }
-            let near = PARAMETERS.iter().find(|known| is_near(&name, known));
+            let near = parameters::names().find(|known| is_near(&name, known));
             return Err(StoreError::Unusable(match near {
                 Some(known) => format!("there is no parameter {name}; did you mean {known}?"),
-                None => format!("a parameter is unknown; known are {}", PARAMETERS.join(", ")),
+                None => {
+                    let known: Vec<&str> = parameters::names().collect();
+                    format!("a parameter is unknown; known are {}", known.join(", "))
+                }
             }));
         }
         Ok(())
@@ -121,36 +125,6 @@ fn without_tls(url: &str) -> String {
 /// The sentence has no at sign: before one, whatever masks messages would look for a password.
 pub(crate) const ESCAPED: &str = "write % as %25, the at sign as %40, / as %2F, : as %3A, ? as %3F and # \
                                   as %23, or set the password in the variable PGPASSWORD";
-
-/// The parameters that an address may have.
-///
-/// Source: tokio-postgres, `Config`; libpq, Parameter Key Words (`sslrootcert`, `sslcert`, `sslkey`); `pooling`
-/// is ours.
-const PARAMETERS: [&str; 23] = [
-    "application_name",
-    "channel_binding",
-    "connect_timeout",
-    "dbname",
-    "host",
-    "hostaddr",
-    "keepalives",
-    "keepalives_idle",
-    "keepalives_interval",
-    "keepalives_retries",
-    "load_balance_hosts",
-    "options",
-    "password",
-    "pooling",
-    "port",
-    "sslcert",
-    "sslkey",
-    "sslmode",
-    "sslnegotiation",
-    "sslrootcert",
-    "target_session_attrs",
-    "tcp_user_timeout",
-    "user",
-];
 
 /// Returns whether a name is another but for one or two letters, so that it is no secret.
 fn is_near(name: &str, known: &str) -> bool {

@@ -8,6 +8,7 @@ mod faults;
 mod files;
 mod given_up;
 mod lanes;
+mod log;
 mod moments;
 mod numbers;
 mod promises;

@@ -1,0 +1,231 @@
+//! Commits as the player sends them, and what of them can be used.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::run_time::{Applied, Elements, Refusal, global_objectives};
+use crate::version::Version;
+
+/// Most bytes of a commit.
+pub(crate) const COMMIT_BYTES_MAX: usize = 1 << 20;
+/// Most warnings of an answer.
+pub(super) const WARNINGS_MAX: usize = 50;
+/// Most activities of a commit.
+const ACTIVITIES_MAX: usize = 50;
+/// Most bytes of the player's own text.
+const SEQUENCING_BYTES_MAX: usize = 256 << 10;
+/// Most bytes of calls of one commit.
+const CALLS_BYTES_MAX: usize = 256 << 10;
+/// Most characters of an activity's identifier in a commit.
+const ACTIVITY_CHARS_MAX: usize = 4_000;
+/// Most characters of the ids of a session and of a launch.
+const ID_CHARS_MAX: usize = 64;
+/// The greatest number of a commit.
+const SEQUENCE_MAX: i64 = i32::MAX as i64;
+/// Most parts of a commit.
+const PARTS_MAX: u16 = 256;
+
+/// A commit as it is sent.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Commit {
+    /// The number of the commit within its session.
+    sequence: i64,
+    /// The page that sends it; a player of an older Homeroom says none.
+    #[serde(default)]
+    session: String,
+    /// Which part of the commit this is, from 0.
+    #[serde(default)]
+    part: u16,
+    /// How many parts it has.
+    #[serde(default = "one")]
+    parts: u16,
+    /// The launch whose page has left this, if it is what a page has left that is gone.
+    #[serde(default)]
+    pub(super) left: Option<String>,
+    #[serde(flatten)]
+    one: Part,
+    #[serde(default)]
+    r#final: bool,
+    #[serde(default)]
+    suspended: Suspended,
+    #[serde(default)]
+    sequencing: Option<String>,
+    #[serde(default, rename = "globalObjectives")]
+    global_objectives: Map<String, Value>,
+    #[serde(default, rename = "sharedData")]
+    shared_data: BTreeMap<String, String>,
+    #[serde(default)]
+    activities: Vec<Part>,
+    #[serde(default)]
+    calls: Vec<Value>,
+}
+
+fn one() -> u16 {
+    1
+}
+
+/// What a commit says about one activity.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Part {
+    #[serde(default)]
+    activity: Option<String>,
+    #[serde(default)]
+    cmi: Map<String, Value>,
+    #[serde(default)]
+    exit: bool,
+    #[serde(default)]
+    attempt: Option<String>,
+}
+
+/// What a commit says about the activity with which the next launch begins.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) enum Suspended {
+    /// Nothing: it stays.
+    #[default]
+    Stays,
+    /// It is this one from now on, or none.
+    Is(Option<String>),
+}
+
+impl<'de> Deserialize<'de> for Suspended {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Option::<String>::deserialize(from).map(Self::Is)
+    }
+}
+
+impl Commit {
+    /// Reads a commit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] says what is wrong with it; no value is shown.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+        let commit: Self = serde_json::from_slice(body).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            let what = if error.is_data() {
+                "a member is missing or of another type: sequence is a whole number, cmi an object"
+            } else {
+                "it is no JSON"
+            };
+            Error::Invalid(format!(
+                "the commit cannot be read at line {line}, column {column}: {what}"
+            ))
+        })?;
+        let least = i64::from(commit.left.is_none());
+        if !(least..=SEQUENCE_MAX).contains(&commit.sequence) {
+            let message = format!("sequence is a whole number from {least} to {SEQUENCE_MAX}");
+            return Err(Error::Invalid(message));
+        }
+        let is_id = |text: &str| {
+            text.len() <= ID_CHARS_MAX
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        };
+        if !is_id(&commit.session) || !commit.left.as_deref().is_none_or(is_id) {
+            let message = format!(
+                "session and left are at most {ID_CHARS_MAX} letters, digits, hyphens, \
+                 underscores and points"
+            );
+            return Err(Error::Invalid(message));
+        }
+        if commit.part >= commit.parts || commit.parts > PARTS_MAX {
+            let message = format!("part is less than parts, which is at most {PARTS_MAX}");
+            return Err(Error::Invalid(message));
+        }
+        if commit.activities.len() > ACTIVITIES_MAX {
+            let message = format!("a commit is about at most {ACTIVITIES_MAX} activities");
+            return Err(Error::Invalid(message));
+        }
+        if commit.sequencing.as_ref().is_some_and(|text| text.len() > SEQUENCING_BYTES_MAX) {
+            let message = format!("sequencing has at most {SEQUENCING_BYTES_MAX} bytes");
+            return Err(Error::TooLarge(message));
+        }
+        Ok(commit)
+    }
+}
+
+/// A commit whose values were checked.
+#[derive(Debug, Clone)]
+pub(super) struct Checked {
+    pub(super) sequence: i64,
+    pub(super) session: String,
+    pub(super) part: (u16, u16),
+    pub(super) is_left: bool,
+    pub(super) parts: Vec<(String, Applied)>,
+    pub(super) is_final: bool,
+    pub(super) suspended: Suspended,
+    pub(super) sequencing: Option<String>,
+    pub(super) global_objectives: Map<String, Value>,
+    pub(super) shared_data: BTreeMap<String, String>,
+    pub(super) calls: Option<String>,
+    pub(super) warnings: Vec<String>,
+}
+
+pub(super) fn check(commit: Commit, version: &Version, start: &str) -> Checked {
+    let mut warnings = vec![];
+    let mut parts: Vec<(String, Applied)> = vec![];
+    let is_said = commit.one.activity.is_some()
+        || !commit.one.cmi.is_empty()
+        || commit.one.exit
+        || commit.one.attempt.is_some();
+    let one = is_said.then_some(commit.one);
+    let mut warn = |warning: String| {
+        if warnings.len() < WARNINGS_MAX {
+            warnings.push(warning);
+        }
+    };
+    for part in one.into_iter().chain(commit.activities) {
+        let id = part.activity.unwrap_or_else(|| start.to_owned());
+        if id.chars().count() > ACTIVITY_CHARS_MAX || version.tree.find(&id).is_none() {
+            warn("an activity of the commit is not in the course; it is left out".into());
+            continue;
+        }
+        let mut cmi = BTreeMap::new();
+        for (name, value) in part.cmi {
+            let value = match value {
+                Value::String(text) => text,
+                Value::Null => continue,
+                Value::Object(_) | Value::Array(_) => {
+                    warn("a value is neither a text nor a number; it is left out".into());
+                    continue;
+                }
+                other => other.to_string(),
+            };
+            match Elements::shipped().check(version.standard, &name, &value) {
+                Ok(()) => _ = cmi.insert(name, value),
+                Err(Refusal::Silent) => {}
+                Err(Refusal::Out(warning)) => warn(warning),
+                Err(Refusal::Kept(warning)) => {
+                    warn(warning);
+                    cmi.insert(name, value);
+                }
+            }
+        }
+        let is_new_attempt = part.attempt.as_deref() == Some("new");
+        parts.push((id, Applied { cmi, is_exit: part.exit, is_new_attempt }));
+    }
+    let mut objectives = commit.global_objectives;
+    if !objectives.is_empty() {
+        let declared = global_objectives(version.standard, &version.tree, &BTreeMap::new());
+        objectives.retain(|id, _| declared.contains_key(id));
+    }
+    let calls = (!commit.calls.is_empty()).then(|| Value::Array(commit.calls).to_string());
+    Checked {
+        sequence: commit.sequence,
+        session: commit.session,
+        part: (commit.part, commit.parts),
+        is_left: commit.left.is_some(),
+        parts,
+        is_final: commit.r#final,
+        suspended: commit.suspended,
+        sequencing: commit.sequencing,
+        global_objectives: objectives,
+        shared_data: commit.shared_data,
+        calls: calls.filter(|calls| calls.len() <= CALLS_BYTES_MAX),
+        warnings,
+    }
+}
