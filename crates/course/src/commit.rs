@@ -16,7 +16,7 @@ pub(crate) use self::traced::Traced;
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::launch_record::Launch;
-use crate::row::{Columns, Row, asks_of, rows_of, write, writes_of};
+use crate::row::{Columns, Row, asks_of, json_column, rows_of, write, writes_of};
 use crate::run_time::{
     ActivityState, Completion, Forgotten, LaunchState, Own, Place, Progress, Turn, apply, finish,
     whole,
@@ -214,14 +214,15 @@ impl Save<'_> {
         progress.sessions = sessions;
         let is_completed = after.is_some_and(|after| after.completion == Completion::Completed);
         let mut arguments = self.key();
-        arguments.push(text(&progress)?.into());
+        arguments.push(json_column(&progress, "a registration")?);
         arguments.push(self.now.into());
         arguments.push(first_access.unwrap_or(self.now).into());
         arguments.push(completed.or(is_completed.then_some(self.now)).into());
         let mut writes = vec![write(sql::COMMIT_SAVE, arguments)];
         writes.extend(self.activities(&played)?);
         for (id, launch) in gone {
-            let arguments = vec![self.registration.into(), id.into(), text(&launch)?.into()];
+            let arguments =
+                vec![self.registration.into(), id.into(), json_column(&launch, "a launch")?];
             writes.push(write(sql::LAUNCH_RESULT, arguments));
         }
         if let Some(calls) = commit.calls {
@@ -341,7 +342,7 @@ impl Save<'_> {
         let mut writes = vec![];
         for id in &played.touched {
             let mut arguments = self.key();
-            arguments.extend([id.as_str().into(), text(&played.states[id])?.into()]);
+            arguments.extend([id.as_str().into(), json_column(&played.states[id], "an activity")?]);
             writes.push(write(sql::COMMIT_STATE, arguments));
         }
         for (id, attempt) in &played.ended {
@@ -349,7 +350,7 @@ impl Save<'_> {
             let mut arguments = self.key();
             arguments.push(id.as_str().into());
             let mut old = arguments.clone();
-            arguments.extend([number.into(), self.now.into(), text(attempt)?.into()]);
+            arguments.extend([number.into(), self.now.into(), json_column(attempt, "an attempt")?]);
             writes.push(write(sql::ATTEMPT_ADD, arguments));
             if number > ATTEMPTS_MAX {
                 old.push((number - ATTEMPTS_MAX).into());
@@ -372,10 +373,6 @@ struct Played {
     /// The session's time on the activities that were touched, before and afterwards.
     time_before: u64,
     time_after: u64,
-}
-
-fn text(value: &impl serde::Serialize) -> Result<String, Error> {
-    serde_json::to_string(value).map_err(|_| Error::damaged("a registration"))
 }
 
 /// Takes what a commit says about what the activities share. What a later session has told stays; of

@@ -9,7 +9,7 @@ use homeroom_store::Sql;
 
 use crate::courses::Courses;
 use crate::error::Error;
-use crate::row::{Columns, write};
+use crate::row::{Columns, json_column, write};
 use crate::settings::{Changing, Levels, POST_BACK_SECRET, Settings};
 use crate::signature::SECRET_PREFIX;
 use crate::sql;
@@ -142,8 +142,7 @@ impl Courses {
                 return Ok((vec![], secret.clone()));
             }
             own.insert(name.to_owned(), new.clone());
-            let text = serde_json::to_string(&own).map_err(|_| Error::damaged("settings"))?;
-            let arguments = vec![OWN.into(), text.into(), now.into()];
+            let arguments = vec![OWN.into(), json_column(&own, "settings")?, now.into()];
             Ok((vec![write(sql::LEVEL_PUT, arguments)], new.clone()))
         });
         let secret = made.await?;
@@ -195,8 +194,8 @@ impl Courses {
                 None => Settings::new(),
             };
             change(&mut settings)?;
-            let text = serde_json::to_string(&settings).map_err(|_| Error::damaged("settings"))?;
-            let arguments = vec![name.as_str().into(), text.into(), now.into()];
+            let settings = json_column(&settings, "settings")?;
+            let arguments = vec![name.as_str().into(), settings, now.into()];
             Ok((vec![write(sql::LEVEL_PUT, arguments)], ()))
         });
         changed.await?;

@@ -23,6 +23,15 @@ pub(crate) fn write(text: &'static str, arguments: Vec<Value>) -> Write {
     Write::Part(Sql::new(text, arguments))
 }
 
+/// Returns what a column of JSON keeps of a value; [`Columns::json`] reads it back.
+///
+/// # Errors
+///
+/// The value has no JSON; the refusal says `what` it is.
+pub(crate) fn json_column(value: &impl serde::Serialize, what: &str) -> Result<Value, Error> {
+    serde_json::to_string(value).map(Value::from).map_err(|_| Error::damaged(what))
+}
+
 /// Returns questions of this part as such about the rows of one registration: plans about others
 /// do not wait for it.
 pub(crate) fn asks_of(registration: &str, asks: Vec<Ask>) -> Vec<Ask> {

@@ -8,7 +8,7 @@ use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Write};
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::options::micros;
-use crate::row::{Columns, rows_of, write};
+use crate::row::{Columns, json_column, rows_of, write};
 use crate::run_time::{ActivityState, Completion, Progress, finish, time_out, whole};
 use crate::settings::Settings;
 use crate::sql;
@@ -138,9 +138,6 @@ impl End {
         }
         let Version { standard, tree, .. } = &*self.version;
         let before = whole(*standard, tree, &states);
-        let text = |value: Result<String, serde_json::Error>| {
-            value.map_err(|_| Error::damaged("a registration"))
-        };
         let mut writes = vec![gone];
         for (id, state) in &mut states {
             if state.launch != *launch || !time_out(state) {
@@ -149,12 +146,11 @@ impl End {
             if let Some(activity) = tree.find(id) {
                 finish(state, *standard, activity);
             }
-            let state = text(serde_json::to_string(state))?;
             let arguments = vec![
                 registration.as_str().into(),
                 (*instance).into(),
                 id.as_str().into(),
-                state.into(),
+                json_column(state, "an activity")?,
             ];
             writes.push(write(sql::COMMIT_STATE, arguments));
         }
@@ -169,7 +165,7 @@ impl End {
         let arguments = vec![
             registration.as_str().into(),
             (*instance).into(),
-            text(serde_json::to_string(&progress))?.into(),
+            json_column(&progress, "a registration")?,
             self.now.into(),
             completed.into(),
         ];

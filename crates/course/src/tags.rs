@@ -6,7 +6,7 @@ use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
 
 use crate::courses::Courses;
 use crate::error::Error;
-use crate::row::{Columns, rows_of, write};
+use crate::row::{Columns, json_column, rows_of, write};
 use crate::sql;
 
 /// Most tags of one thing.
@@ -61,8 +61,8 @@ impl Tagged {
         if known == new {
             return Ok(None);
         }
-        let text = serde_json::to_string(new).map_err(|_| Error::damaged("tags"))?;
-        Ok(Some(write(self.save(), vec![id.into(), text.into(), now.into()])))
+        let arguments = vec![id.into(), json_column(&new, "tags")?, now.into()];
+        Ok(Some(write(self.save(), arguments)))
     }
 }
 

@@ -21,7 +21,7 @@ use crate::learner::NamedLearner;
 use crate::options::micros;
 use crate::registration::{NewRegistration, Registration};
 use crate::report::{Attempts, Detail, moment, report};
-use crate::row::{Columns, write};
+use crate::row::{Columns, json_column, write};
 use crate::run_time::{Outcome, Progress};
 use crate::sql;
 use crate::tags::{Change, Tagged, clean};
@@ -432,10 +432,8 @@ pub(crate) async fn reset_global(api: Api, call: Call) -> Result<Response, Probl
         let mut progress: Progress = found.progress;
         progress.global_objectives.clear();
         progress.shared_data.clear();
-        let progress =
-            serde_json::to_string(&progress).map_err(|_| Error::damaged("a registration"))?;
-        let arguments =
-            vec![id.as_str().into(), found.instance.into(), progress.into(), now.into()];
+        let progress = json_column(&progress, "a registration")?;
+        let arguments = vec![id.as_str().into(), found.instance.into(), progress, now.into()];
         Ok((vec![write(sql::REGISTRATION_PROGRESS, arguments)], ()))
     });
     change.await?;

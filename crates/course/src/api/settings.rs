@@ -18,7 +18,7 @@ use crate::course::Course;
 use crate::error::Error;
 use crate::level::Level;
 use crate::registration::Registration;
-use crate::row::write;
+use crate::row::{json_column, write};
 use crate::settings::{
     Changing, KNOWN, Levels, MASK, NO_EFFECT, Settings, Type, add, found, known_setting,
     read_settings, take,
@@ -177,10 +177,6 @@ async fn of_instance(api: &Api, call: &Call, instance: Option<i64>) -> Result<Re
     answer(call, &levels)
 }
 
-fn text_of(settings: &Settings) -> Result<String, Error> {
-    serde_json::to_string(settings).map_err(|_| Error::damaged("settings"))
-}
-
 async fn change_course(api: &Api, call: &Call, change: Arc<Changing>) -> Result<(), Error> {
     let (id, now) = (call.params.get("course").to_owned(), call.now.0);
     let ask = Sql::new(sql::COURSE, vec![id.as_str().into()]);
@@ -188,8 +184,8 @@ async fn change_course(api: &Api, call: &Call, change: Arc<Changing>) -> Result<
     let changed = api.courses.change(ask, move |row| {
         let mut course = Course::of(row.ok_or_else(|| Error::no_course(&id))?)?;
         change(&mut course.settings)?;
-        let text = text_of(&course.settings)?;
-        let arguments = vec![id.as_str().into(), text.into(), now.into()];
+        let settings = json_column(&course.settings, "settings")?;
+        let arguments = vec![id.as_str().into(), settings, now.into()];
         Ok((vec![write(sql::COURSE_SETTINGS, arguments)], ()))
     });
     changed.await?;
@@ -205,8 +201,8 @@ async fn change_version(api: &Api, call: &Call, change: Arc<Changing>) -> Result
     let changed = api.courses.change(ask, move |row| {
         let mut version = Version::of(row.ok_or_else(|| Error::no_course(&id))?)?;
         change(&mut version.settings)?;
-        let text = text_of(&version.settings)?;
-        let arguments = vec![id.as_str().into(), number.into(), text.into(), now.into()];
+        let settings = json_column(&version.settings, "settings")?;
+        let arguments = vec![id.as_str().into(), number.into(), settings, now.into()];
         Ok((vec![write(sql::VERSION_SETTINGS, arguments)], ()))
     });
     changed.await?;
@@ -229,9 +225,8 @@ async fn change_registration(
         .change(ask, move |row| {
             let mut found = Registration::of(row.ok_or_else(|| Error::no_registration(&id))?)?;
             change(&mut found.settings)?;
-            let text = text_of(&found.settings)?;
-            let arguments =
-                vec![id.as_str().into(), found.instance.into(), text.into(), now.into()];
+            let settings = json_column(&found.settings, "settings")?;
+            let arguments = vec![id.as_str().into(), found.instance.into(), settings, now.into()];
             Ok((vec![write(sql::REGISTRATION_SETTINGS, arguments)], ()))
         })
         .await

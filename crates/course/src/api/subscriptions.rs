@@ -10,7 +10,7 @@ use super::answer::{Api, done, json};
 use super::request::body;
 use crate::error::Error;
 use crate::notice::{COURSE_IMPORT, REGISTRATION_CHANGED};
-use crate::row::{rows_of, write};
+use crate::row::{json_column, rows_of, write};
 use crate::settings::{MASK, is_web};
 use crate::sql;
 use crate::subscription::{Definition, SUBSCRIPTIONS_MAX, Subscription};
@@ -89,14 +89,10 @@ fn shown(subscription: &Subscription) -> Value {
     json!({ "id": subscription.id, "definition": definition })
 }
 
-fn text_of(definition: &Definition) -> Result<String, Error> {
-    serde_json::to_string(definition).map_err(|_| Error::damaged("a subscription"))
-}
-
 pub(crate) async fn create(api: Api, mut call: Call) -> Result<Response, Problem> {
     let definition = read(body(&mut call).await?)?;
     let (id, now) = (Uuid::new().to_string(), call.now.0);
-    let text = text_of(&definition)?;
+    let kept = json_column(&definition, "a subscription")?;
     let own = id.clone();
     let ask = vec![Ask::Part(Sql::new(sql::SUBSCRIPTIONS, vec![SUBSCRIPTIONS_MAX.into()]))];
     let decide = move |found: Vec<Found>| -> Decision<(), Error> {
@@ -105,7 +101,7 @@ pub(crate) async fn create(api: Api, mut call: Call) -> Result<Response, Problem
             let message = format!("there are at most {SUBSCRIPTIONS_MAX} subscriptions");
             return Decision::Refuse(Error::Conflict(message));
         }
-        let arguments = vec![own.as_str().into(), text.as_str().into(), now.into()];
+        let arguments = vec![own.as_str().into(), kept.clone(), now.into()];
         Decision::Write(vec![write(sql::SUBSCRIPTION_PUT, arguments)], ())
     };
     api.courses.run(Plan { ask, decide }).await?;
@@ -146,7 +142,8 @@ pub(crate) async fn put(api: Api, mut call: Call) -> Result<Response, Problem> {
             new.clone_from(old);
         }
     }
-    let arguments = vec![old.id.into(), text_of(&definition)?.into(), call.now.0.into()];
+    let kept = json_column(&definition, "a subscription")?;
+    let arguments = vec![old.id.into(), kept, call.now.0.into()];
     api.courses.write(vec![write(sql::SUBSCRIPTION_PUT, arguments)]).await?;
     api.courses.forget_subscriptions();
     Ok(done())
