@@ -4,14 +4,16 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use homeroom_client::{Request, Url};
-use homeroom_gateway::{Streaming, Turn};
+use homeroom_gateway::{Share, Turn};
 use homeroom_http::{BodyError, BodyStream, Problem};
 use http::{HeaderMap, Method};
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use tokio::time::Instant;
 
 use crate::upstream::OpenCall;
 
@@ -31,6 +33,15 @@ impl Sent {
         match self {
             Self::Whole(_) => true,
             Self::Stream(upload, _) => !upload.state().has_begun,
+        }
+    }
+
+    /// Returns for how long an upstream that was asked at `asked` has had all of it; [`None`] while any of it
+    /// is still to come from its caller, or its end waits for its turn.
+    pub(crate) fn there_for(&self, asked: Instant) -> Option<Duration> {
+        match self {
+            Self::Whole(_) => Some(asked.elapsed()),
+            Self::Stream(upload, _) => upload.over_for(),
         }
     }
 
@@ -65,7 +76,7 @@ struct Uploading {
     /// Begins to wait for a turn.
     enter: Option<Entering>,
     end: End,
-    place: Option<Streaming>,
+    place: Option<Share>,
     turn: Option<Turn>,
     /// Why it broke off, so that its caller is told and not its upstream blamed.
     broken: Option<Problem>,
@@ -82,7 +93,7 @@ impl Upload {
     pub(crate) fn new(
         (ahead, stream): (Bytes, BodyStream),
         length: Option<u64>,
-        place: Streaming,
+        place: Share,
         enter: impl Future<Output = Result<Turn, Problem>> + Send + 'static,
     ) -> Self {
         Self(Arc::new(Mutex::new(Uploading {
@@ -106,6 +117,11 @@ impl Upload {
     /// Returns whether all of it is there, and only its turn is waited for.
     pub(crate) fn waits(&self) -> bool {
         matches!(self.state().end, End::Waiting(..))
+    }
+
+    /// Returns how long ago its turn came, and with it its end; [`None`] before.
+    pub(crate) fn over_for(&self) -> Option<Duration> {
+        self.state().turn.as_ref().map(Turn::age)
     }
 
     /// Returns the turn, if it has come.

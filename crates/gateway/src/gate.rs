@@ -7,8 +7,6 @@
 
 mod limit;
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +16,8 @@ use std::time::{Duration, Instant};
 use homeroom_http::{BudgetFigures, Problem};
 use homeroom_store::Lanes;
 use tokio::sync::oneshot;
+
+use crate::shares::{NoShare, Share, Shares};
 
 pub use limit::Limit;
 
@@ -68,7 +68,8 @@ pub struct Gate {
     begun: Instant,
     spread: RandomState,
     refused: AtomicU64,
-    streams_refused: AtomicU64,
+    /// Streams on their way.
+    streams: Arc<Shares>,
     state: Mutex<State>,
 }
 
@@ -77,16 +78,6 @@ struct State {
     limit: Limit,
     open: usize,
     waiting: Lanes<oneshot::Sender<Turn>>,
-    /// Streams on their way, by owner, and all together.
-    streams: HashMap<u64, usize>,
-    streaming: usize,
-}
-
-/// A stream on its way, until the value is dropped.
-#[derive(Debug)]
-pub struct Streaming {
-    gate: Arc<Gate>,
-    owner: u64,
 }
 
 /// The figures of a published API: of calls, of those that wait, and of streams on their way.
@@ -127,14 +118,8 @@ impl Gates {
             begun: Instant::now(),
             spread: RandomState::new(),
             refused: AtomicU64::new(0),
-            streams_refused: AtomicU64::new(0),
-            state: Mutex::new(State {
-                limit,
-                open: 0,
-                waiting: Lanes::default(),
-                streams: HashMap::new(),
-                streaming: 0,
-            }),
+            streams: Shares::new(STREAMS, self.0.limits.streams as u64),
+            state: Mutex::new(State { limit, open: 0, waiting: Lanes::default() }),
         });
         let mut all = self.0.all();
         all.retain(|gate| gate.strong_count() > 0);
@@ -210,30 +195,24 @@ impl Gate {
     /// # Errors
     ///
     /// 503 if the client already has its share of the places, or none is left.
-    pub fn stream(self: &Arc<Self>, client: &str) -> Result<Streaming, Problem> {
-        let owner = self.spread.hash_one(client);
-        let mut state = self.state();
-        let own = state.streams.get(&owner).copied().unwrap_or(0);
-        let free = self.gates.limits.streams.saturating_sub(state.streaming);
-        if free == 0 || (own > 0 && own >= free) {
-            drop(state);
+    pub fn stream(&self, client: &str) -> Result<Share, Problem> {
+        self.streams.take(&[client], 1).map_err(|refused| {
             self.gates.streams_refused.fetch_add(1, Ordering::Relaxed);
-            self.streams_refused.fetch_add(1, Ordering::Relaxed);
-            let why = match free {
-                0 => "as many bodies and connections are on their way as may be",
-                _ => "this client already has its share of the bodies and connections on their way",
+            self.streams.refuse();
+            let why = match refused {
+                NoShare::Full => "as many bodies and connections are on their way as may be",
+                NoShare::Used => {
+                    "this client already has its share of the bodies and connections on their way"
+                }
             };
             let detail = format!("Of the API {}, {why} (budget {STREAMS}).", self.of);
-            return Err(Problem::busy(1).budget(STREAMS).detail(detail));
-        }
-        *state.streams.entry(owner).or_default() += 1;
-        state.streaming += 1;
-        Ok(Streaming { gate: Arc::clone(self), owner })
+            Problem::busy(1).budget(STREAMS).detail(detail)
+        })
     }
 
     fn figures(&self) -> GateFigures {
-        let GateLimits { waiting, streams, .. } = self.gates.limits;
-        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let GateLimits { waiting, .. } = self.gates.limits;
+        let refused = self.refused.load(Ordering::Relaxed);
         let state = self.state();
         let figures = |name, size, used: usize, refused| {
             let (size, used) = (size as u64, used as u64);
@@ -241,8 +220,8 @@ impl Gate {
         };
         let budgets = [
             figures(CALLS, state.limit.current(), state.open, 0),
-            figures(WAITING, waiting, state.waiting.count(), count(&self.refused)),
-            figures(STREAMS, streams, state.streaming, count(&self.streams_refused)),
+            figures(WAITING, waiting, state.waiting.count(), refused),
+            self.streams.figures(),
         ];
         GateFigures { of: self.of.clone(), budgets }
     }
@@ -319,23 +298,15 @@ impl fmt::Debug for Turn {
 }
 
 impl Turn {
+    /// Returns how long ago it came.
+    pub fn age(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
     /// Ends the turn of a call that was answered; the time that it took decides on how many calls
     /// there may be.
     pub fn answered(mut self) {
         self.is_answered = true;
-    }
-}
-
-impl Drop for Streaming {
-    fn drop(&mut self) {
-        let mut state = self.gate.state();
-        state.streaming -= 1;
-        if let Entry::Occupied(mut own) = state.streams.entry(self.owner) {
-            *own.get_mut() -= 1;
-            if *own.get() == 0 {
-                own.remove();
-            }
-        }
     }
 }
 
@@ -460,7 +431,7 @@ mod tests {
     #[tokio::test]
     async fn streams_have_places_of_their_own_and_nobody_has_all_of_them() {
         let (gates, gate) = gate(2, 8);
-        let mut flood: Vec<Streaming> = vec![];
+        let mut flood = vec![];
         while let Ok(stream) = gate.stream("flood") {
             flood.push(stream);
         }
@@ -475,6 +446,5 @@ mod tests {
         assert_eq!((streams.size, streams.used, streams.refused), (8, 5, 2));
         drop((flood, other));
         assert_eq!(gates.figures()[2].used, 0);
-        assert!(gate.state().streams.is_empty());
     }
 }
