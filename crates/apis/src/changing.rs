@@ -1,16 +1,19 @@
 //! Bodies that are changed: small ones where they are, long ones away from the threads that answer, a few at
-//! a time and with so many bytes of all together.
+//! a time and with so many bytes of all together. An API, and a caller, has at most half of the bytes that
+//! the others leave free; who finds no more goes on alone in room that is kept for one body at a time.
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use homeroom_gateway::{Share, Shares};
 use homeroom_http::{BodyError, BudgetFigures, Problem};
 use http_body_util::BodyExt as _;
 use hyper::body::Body as HttpBody;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use crate::transform::{Transform, Unfit};
 
@@ -18,11 +21,11 @@ use crate::transform::{Transform, Unfit};
 const SMALL_BODY: usize = 64 << 10;
 /// Most bytes of an answer that is changed.
 const ANSWER_MAX: usize = 32 << 20;
-/// The unit of room, in bytes.
-const KIB: u64 = 1 << 10;
-/// Room for long bodies at the same time, in KiB: what is read, and what it is changed to.
-const ROOM: u32 = 192 << 10;
-/// Bytes by which an answer of unknown length takes more room.
+/// Room for long bodies at the same time, in bytes: what is read, and what it is changed to.
+const ROOM: u64 = 128 << 20;
+/// Room beyond it for one more: for the longest answer.
+const LAST_ROOM: u64 = room_of(ANSWER_MAX);
+/// Most bytes by which an answer takes more room than has arrived of it.
 const STEP: usize = 1 << 20;
 /// Longest wait for room or for a place.
 const WAIT_MAX: Duration = Duration::from_secs(5);
@@ -34,35 +37,42 @@ const BYTES: &str = "transform_bytes";
 /// Places for changing long bodies, and room for their bytes; all published APIs share them.
 #[derive(Debug)]
 pub(crate) struct Changing {
-    places: Budget,
-    room: Budget,
+    places: Places,
+    room: Arc<Shares>,
+    /// The room beyond.
+    last: Semaphore,
 }
 
-/// A budget that is taken by units. What waits for it is limited by the places of its requests.
+/// Places for changing a long body. What waits for one is limited by the places of its requests.
 #[derive(Debug)]
-struct Budget {
-    name: &'static str,
-    /// What a unit counts for in figures.
-    unit: u64,
-    size: u32,
+struct Places {
+    size: usize,
     free: Arc<Semaphore>,
     waiting: AtomicU64,
     refused: AtomicU64,
 }
 
 /// Room that is taken until the value is dropped.
+#[derive(Debug)]
 pub(crate) struct Room<'a> {
-    budget: &'a Budget,
-    taken: Option<OwnedSemaphorePermit>,
+    changing: &'a Changing,
+    held: Held<'a>,
+    /// For how long a body it is.
     bytes: usize,
 }
 
+#[derive(Debug)]
+enum Held<'a> {
+    Share(Share),
+    Last(#[expect(dead_code, reason = "it ends when it is dropped")] SemaphorePermit<'a>),
+}
+
 /// Counts work as waiting until the value is dropped.
-struct Waits<'a>(&'a AtomicU64, u64);
+struct Waits<'a>(&'a AtomicU64);
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(self.1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -79,27 +89,30 @@ impl Default for Changing {
     fn default() -> Self {
         // The threads that answer need cores as well.
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let places = u32::try_from(cores / 2).unwrap_or(u32::MAX).max(1);
-        Self { places: Budget::new(PLACES, 1, places), room: Budget::new(BYTES, KIB, ROOM) }
+        let places = Places::new((cores / 2).max(1));
+        Self { places, room: Shares::new(BYTES, ROOM), last: Semaphore::new(1) }
     }
 }
 
 impl Changing {
-    /// Returns the figures of both budgets; what waits counts as well, beyond the size.
+    /// Returns the figures of both budgets. What waits for a place counts as well, beyond the size.
     pub(crate) fn figures(&self) -> [BudgetFigures; 2] {
-        [&self.places, &self.room].map(Budget::figures)
+        let last = if self.last.available_permits() == 0 { LAST_ROOM } else { 0 };
+        let shared = self.room.figures();
+        let (size, used) = (shared.size + LAST_ROOM, shared.used + last);
+        [self.places.figures(), BudgetFigures { size, used, ..shared }]
     }
 
-    /// Takes room for a body of this length and for what it is changed to.
+    /// Takes room for a body of this length and for what it is changed to. The owners are an API and its
+    /// caller.
     ///
     /// # Errors
     ///
     /// The answer is 503 if there is no room within [`WAIT_MAX`].
-    pub(crate) async fn room(&self, bytes: usize) -> Result<Room<'_>, Problem> {
-        let mut room = Room { budget: &self.room, taken: None, bytes: SMALL_BODY };
-        if bytes > SMALL_BODY {
-            (room.taken, room.bytes) = (Some(self.room.take(units(bytes)).await?), bytes);
-        }
+    pub(crate) async fn room(&self, owners: [&str; 2], bytes: usize) -> Result<Room<'_>, Problem> {
+        let held = Held::Share(self.room.of(&owners));
+        let mut room = Room { changing: self, held, bytes: SMALL_BODY };
+        room.reach(bytes).await?;
         Ok(room)
     }
 
@@ -116,7 +129,7 @@ impl Changing {
         if body.len() <= SMALL_BODY {
             return Ok(changed(transform, body));
         }
-        let place = self.places.take(1).await?;
+        let place = self.places.take().await?;
         let transform = Arc::clone(transform);
         let working = homeroom_store::spawn_blocking(move || {
             let done = changed(&transform, body);
@@ -126,12 +139,17 @@ impl Changing {
         working.await.map_err(Problem::internal)
     }
 
-    /// Reads an answer that is to be changed, whole. The room is kept until it is changed.
+    /// Reads an answer that is to be changed, whole. It takes room by what has arrived of it, whatever
+    /// length it states; the room is kept until it is changed.
     ///
     /// # Errors
     ///
     /// [`Unread`].
-    pub(crate) async fn read<B>(&self, mut body: B) -> Result<(Bytes, Room<'_>), Unread>
+    pub(crate) async fn read<B>(
+        &self,
+        owners: [&str; 2],
+        mut body: B,
+    ) -> Result<(Bytes, Room<'_>), Unread>
     where
         B: HttpBody<Data = Bytes> + Unpin,
         B::Error: Into<BodyError>,
@@ -142,7 +160,7 @@ impl Changing {
             return Err(too_long());
         }
         let refused = |problem| Unread::Refused(Box::new(problem));
-        let mut room = self.room(stated).await.map_err(refused)?;
+        let mut room = self.room(owners, 0).await.map_err(refused)?;
         let mut whole = BytesMut::new();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| Unread::Broken(error.into().to_string()))?;
@@ -151,75 +169,93 @@ impl Changing {
             if length > ANSWER_MAX {
                 return Err(too_long());
             }
-            room.grow(length).map_err(refused)?;
+            room.grow(length).await.map_err(refused)?;
             whole.extend_from_slice(&part);
         }
         Ok((whole.freeze(), room))
     }
 }
 
-impl Budget {
-    fn new(name: &'static str, unit: u64, size: u32) -> Self {
-        let free = Arc::new(Semaphore::new(size as usize));
-        Self { name, unit, size, free, waiting: AtomicU64::new(0), refused: AtomicU64::new(0) }
+impl Places {
+    fn new(size: usize) -> Self {
+        let free = Arc::new(Semaphore::new(size));
+        Self { size, free, waiting: AtomicU64::new(0), refused: AtomicU64::new(0) }
     }
 
     fn figures(&self) -> BudgetFigures {
-        let size = u64::from(self.size);
-        let taken = size.saturating_sub(self.free.available_permits() as u64);
+        let taken = self.size.saturating_sub(self.free.available_permits()) as u64;
         let used = taken + self.waiting.load(Ordering::Relaxed);
         let refused = self.refused.load(Ordering::Relaxed);
-        BudgetFigures { name: self.name, size: size * self.unit, used: used * self.unit, refused }
+        BudgetFigures { name: PLACES, size: self.size as u64, used, refused }
     }
 
-    async fn take(&self, units: u32) -> Result<OwnedSemaphorePermit, Problem> {
-        let units = units.min(self.size);
-        if let Ok(taken) = Arc::clone(&self.free).try_acquire_many_owned(units) {
-            return Ok(taken);
-        }
-        self.waiting.fetch_add(units.into(), Ordering::Relaxed);
-        let waits = Waits(&self.waiting, units.into());
-        let taking = Arc::clone(&self.free).acquire_many_owned(units);
+    async fn take(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let waits = Waits(&self.waiting);
+        let taking = Arc::clone(&self.free).acquire_owned();
         let taken = tokio::time::timeout(WAIT_MAX, taking).await;
         drop(waits);
-        match taken {
-            Ok(taken) => taken.map_err(Problem::internal),
-            Err(_) => Err(self.full()),
-        }
-    }
-
-    fn full(&self) -> Problem {
-        self.refused.fetch_add(1, Ordering::Relaxed);
-        Problem::busy(1)
-            .budget(self.name)
-            .detail("The server already changes as many long bodies as it has room for.")
+        let Ok(taken) = taken else {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(full(PLACES));
+        };
+        taken.map_err(Problem::internal)
     }
 }
 
 impl Room<'_> {
-    /// Takes more room, if a body has become longer than was known. It does not wait: others that wait as
-    /// well would keep what they have.
-    fn grow(&mut self, bytes: usize) -> Result<(), Problem> {
+    /// Takes more room for a body that has become so long: at most twice what has arrived.
+    async fn grow(&mut self, bytes: usize) -> Result<(), Problem> {
         if bytes <= self.bytes {
             return Ok(());
         }
-        let (before, next) = (self.bytes, bytes + STEP);
-        let more = units(next) - self.taken.as_ref().map_or(0, |_| units(before));
-        let Ok(more) = Arc::clone(&self.budget.free).try_acquire_many_owned(more) else {
-            return Err(self.budget.full());
-        };
-        match &mut self.taken {
-            Some(taken) => taken.merge(more),
-            none => *none = Some(more),
+        self.reach(bytes + bytes.min(STEP)).await
+    }
+
+    /// Takes more room for a body that may become so long. It waits for what others give back, and for
+    /// the room beyond, so that those who wait do not all keep what the others need.
+    async fn reach(&mut self, bytes: usize) -> Result<(), Problem> {
+        let Held::Share(share) = &mut self.held else { return Ok(()) };
+        if bytes <= self.bytes {
+            return Ok(());
         }
-        self.bytes = next;
+        let changing = self.changing;
+        let more = room_of(bytes) - share.amount();
+        let taking = async {
+            let mut last = pin!(changing.last.acquire());
+            loop {
+                let freed = changing.room.freed();
+                if share.grow(more).is_ok() {
+                    return Ok(None);
+                }
+                tokio::select! {
+                    biased;
+                    last = &mut last => return last.map(Some).map_err(Problem::internal),
+                    () = freed => {}
+                }
+            }
+        };
+        let Ok(last) = tokio::time::timeout(WAIT_MAX, taking).await else {
+            changing.room.refuse();
+            return Err(full(BYTES));
+        };
+        if let Some(last) = last? {
+            self.held = Held::Last(last);
+        }
+        self.bytes = bytes;
         Ok(())
     }
 }
 
-/// Returns the units of room that a body needs with what it is changed to.
-fn units(bytes: usize) -> u32 {
-    u32::try_from((2 * bytes).div_ceil(1 << 10)).unwrap_or(u32::MAX)
+fn full(budget: &'static str) -> Problem {
+    Problem::busy(1)
+        .budget(budget)
+        .detail("The server already changes as many long bodies as it has room for.")
+}
+
+/// Returns the room that a body needs with what it is changed to.
+const fn room_of(bytes: usize) -> u64 {
+    2 * bytes as u64
 }
 
 fn changed(transform: &Transform, body: Bytes) -> Result<Bytes, Unfit> {
@@ -235,7 +271,7 @@ mod tests {
     use std::task::{Context, Poll};
 
     use http_body_util::Full;
-    use hyper::body::Frame;
+    use hyper::body::{Frame, SizeHint};
 
     use super::*;
     use crate::transform::Operation;
@@ -257,6 +293,28 @@ mod tests {
         }
     }
 
+    /// A long answer, of which so many bytes have arrived.
+    struct Stating(Option<usize>);
+
+    impl HttpBody for Stating {
+        type Data = Bytes;
+        type Error = BodyError;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+            let Some(arrived) = self.0.take() else { return Poll::Pending };
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from(vec![b' '; arrived])))))
+        }
+
+        fn size_hint(&self) -> SizeHint {
+            SizeHint::with_exact(ANSWER_MAX as u64)
+        }
+    }
+
+    const OWNERS: [&str; 2] = ["api", "caller"];
+
     fn transform() -> Arc<Transform> {
         let drop = Operation::Drop { path: "/secret".into() };
         Arc::new(Transform::new(&[drop]).unwrap())
@@ -270,7 +328,7 @@ mod tests {
 
         for body in ["{\"secret\":1,\"a\":2}", &long] {
             let answer = Full::new(Bytes::copy_from_slice(body.as_bytes()));
-            let (whole, room) = changing.read(answer).await.unwrap();
+            let (whole, room) = changing.read(OWNERS, answer).await.unwrap();
             let done = changing.change(&transform, whole).await.unwrap().unwrap();
             let used = changing.figures()[1].used;
             drop(room);
@@ -287,14 +345,14 @@ mod tests {
     async fn what_finds_no_room_is_refused_by_the_budgets_name() {
         let changing = Changing::default();
         let mut kept = vec![];
-        while let Ok(room) = changing.room(ANSWER_MAX).await {
+        while let Ok(room) = changing.room(OWNERS, 8 << 20).await {
             kept.push(room);
         }
 
-        let refused = changing.read(Parts(100)).await;
-        let small = changing.read(Parts(60)).await.map(|(whole, _)| whole.len());
+        let refused = changing.read(OWNERS, Parts(100)).await;
+        let small = changing.read(OWNERS, Parts(60)).await.map(|(whole, _)| whole.len());
 
-        assert_eq!(kept.len(), 3, "192 MiB, twice 32 MiB each");
+        assert_eq!(kept.len(), 5, "half of 128 MiB, twice 8 MiB each, and the room for one more");
         let Err(Unread::Refused(problem)) = refused else { panic!("it is read") };
         assert_eq!(problem.budget, Some("transform_bytes"));
         assert_eq!(small.ok(), Some(60 << 10), "small ones need none");
@@ -303,12 +361,65 @@ mod tests {
         assert_eq!(changing.figures()[1].used, 0);
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn an_api_and_a_caller_have_their_share_and_leave_room_for_others() {
+        for other in [["other", "caller"], ["api", "other"], ["other", "other"]] {
+            let changing = Changing::default();
+            let mut kept = vec![];
+            while let Ok(room) = changing.room(OWNERS, 8 << 20).await {
+                kept.push(room);
+            }
+
+            let own = changing.read(other, Parts(1 << 10)).await;
+
+            assert_eq!(own.is_ok(), other == ["other", "other"], "{other:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_takes_room_by_what_has_arrived_whatever_it_states() {
+        let changing = Changing::default();
+
+        let mut used = vec![];
+        for arrived in [1 << 10, 1 << 17, 8 << 20] {
+            let reading = changing.read(OWNERS, Stating(Some(arrived)));
+            let (_, of_it) =
+                tokio::join!(tokio::time::timeout(Duration::from_secs(1), reading), async {
+                    tokio::task::yield_now().await;
+                    changing.figures()[1].used
+                });
+            used.push(of_it);
+        }
+
+        assert_eq!(used, [0, 4 << 17, 2 * (9 << 20)]);
+        assert_eq!(changing.figures()[1].used, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn those_who_wait_for_room_with_what_they_have_go_on_one_after_the_other() {
+        let changing = Arc::new(Changing::default());
+
+        let mut reads = tokio::task::JoinSet::new();
+        for _ in 0..12 {
+            let changing = Arc::clone(&changing);
+            reads.spawn(async move {
+                let (whole, _room) = changing.read(OWNERS, Parts(20 << 10)).await.ok()?;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                Some(whole.len())
+            });
+        }
+        let lengths = reads.join_all().await;
+
+        assert_eq!(lengths, [Some(20 << 20); 12]);
+        assert_eq!(changing.figures()[1].used, 0);
+    }
+
     #[tokio::test]
     async fn an_answer_that_is_too_long_is_not_read() {
         let changing = Changing::default();
         let long = Full::new(Bytes::from(vec![b'1'; ANSWER_MAX + 1]));
 
-        assert!(matches!(changing.read(long).await, Err(Unread::Broken(_))));
+        assert!(matches!(changing.read(OWNERS, long).await, Err(Unread::Broken(_))));
         assert_eq!(changing.figures()[1].used, 0);
     }
 }

@@ -2,6 +2,7 @@
 
 mod passing;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -371,10 +372,11 @@ impl LiveApi {
         }
         self.request_headers.apply(request.headers_mut());
         let (head, ()) = request.into_parts();
+        let caller = caller_of(&call).into_owned();
         let answer = local(head, call.body).await;
         let (mut head, body) = answer.into_parts();
         let body = match self.change_of(&mut head, &call.method)? {
-            Some(transform) => self.changed(transform, &call.method, body).await?,
+            Some(transform) => self.changed(transform, &call.method, &caller, body).await?,
             None => body,
         };
         self.response_headers.apply(&mut head.headers);
@@ -414,6 +416,7 @@ impl LiveApi {
         &self,
         transform: &Arc<Transform>,
         method: &Method,
+        caller: &str,
         body: B,
     ) -> Result<Body, Problem>
     where
@@ -424,7 +427,7 @@ impl LiveApi {
             return Ok(Body::empty());
         }
         let changing = &self.shared.changing;
-        let (whole, _room) = match changing.read(body).await {
+        let (whole, _room) = match changing.read([&self.api.name, caller], body).await {
             Ok(read) => read,
             Err(Unread::Refused(problem)) => return Err(*problem),
             Err(Unread::Broken(reason)) => return Err(lied(reason)),
@@ -442,8 +445,9 @@ impl LiveApi {
         if body.is_empty() {
             return Ok(());
         }
-        let _room = self.shared.changing.room(body.len()).await?;
-        let changed = self.shared.changing.change(transform, body).await?.map_err(|error| {
+        let changing = &self.shared.changing;
+        let _room = changing.room([&self.api.name, &caller_of(call)], body.len()).await?;
+        let changed = changing.change(transform, body).await?.map_err(|error| {
             let detail = match error {
                 Unfit::NotJson(_) => {
                     "This API changes JSON bodies, and the request's body is not JSON."
@@ -468,19 +472,22 @@ impl LiveApi {
         &self,
         answer: Answer,
         open: crate::upstream::OpenCall,
-        method: &Method,
+        call: &Call,
     ) -> Result<Response, Problem> {
         if is_doubtful(answer.status(), answer.headers()) {
             return Err(Problem::of(Kind::BadGateway)
                 .error("Its answer states its length in more than one way."));
         }
+        let method = &call.method;
         let mut response = http::Response::new(());
         *response.status_mut() = answer.status();
         *response.headers_mut() = answer.headers().clone();
         let (mut head, ()) = response.into_parts();
         strip(&mut head.headers);
         let body = match self.change_of(&mut head, method)? {
-            Some(transform) => self.changed(transform, method, answer.into_body()).await?,
+            Some(transform) => {
+                self.changed(transform, method, &caller_of(call), answer.into_body()).await?
+            }
             None => {
                 let body = answer.into_body();
                 if *method != Method::HEAD && head.status != StatusCode::NOT_MODIFIED {
@@ -501,6 +508,15 @@ fn lacks(scopes: &Scopes, whose: &str) -> Problem {
         "This operation asks for the scope {}, which this {whose} does not have.",
         asked.join(", or ")
     ))
+}
+
+/// Returns the name under which a caller takes turns, and shares, with others.
+fn caller_of(call: &Call) -> Cow<'_, str> {
+    match (&call.client, call.from) {
+        (Some(client), _) => Cow::Borrowed(&client.key),
+        (None, Some(address)) => Cow::Owned(address.to_string()),
+        (None, None) => Cow::Borrowed(""),
+    }
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

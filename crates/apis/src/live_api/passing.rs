@@ -1,7 +1,6 @@
 //! A call on its way to an upstream: its body, its turn, and what becomes of it if one does not answer.
 #![expect(clippy::disallowed_methods, reason = "a call as a whole has a time limit, and is timed")]
 
-use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +13,7 @@ use http::header::{CONTENT_LENGTH, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
-use super::{LiveApi, malformed};
+use super::{LiveApi, caller_of, malformed};
 use crate::bodies::{Sent, Upload};
 use crate::breaker::Ended;
 use crate::groups::Groups;
@@ -219,7 +218,7 @@ impl LiveApi {
                     }
                     upstream.counts.answered(begun.elapsed());
                     group.record(upstream, Ok(answer.status().as_u16()));
-                    return self.respond(answer, open, &call.method).await;
+                    return self.respond(answer, open, &call).await;
                 }
                 Ok(Err(error)) => error,
                 Err(late) => {
@@ -363,15 +362,6 @@ impl Passing<'_> {
 /// Returns the length that a request states for its body.
 fn declared(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok())
-}
-
-/// Returns the name under which a caller takes turns with others.
-fn caller_of(call: &Call) -> Cow<'_, str> {
-    match (&call.client, call.from) {
-        (Some(client), _) => Cow::Borrowed(&client.key),
-        (None, Some(address)) => Cow::Owned(address.to_string()),
-        (None, None) => Cow::Borrowed(""),
-    }
 }
 
 fn late() -> Problem {

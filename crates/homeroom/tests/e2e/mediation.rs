@@ -1,9 +1,13 @@
 //! What a published API changes on the way, and what it says of it.
 
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::published::{send, subscriber};
-use crate::support::{Answered, Place, Server, Upstream, student};
+use crate::support::{Answered, Place, Server, Upstream, eventually, metric, student};
 
 const ANSWER: &str = "{\"secret\": 1, \"a\": 2}";
 
@@ -241,6 +245,69 @@ fn long_bodies_are_changed_one_after_the_other_and_others_are_answered_meanwhile
     let metrics = server.admin_client().get("/metrics").text();
     for name in ["transforms", "transform_bytes"] {
         assert!(metrics.contains(&format!("\"{name}\"")), "{metrics}");
+    }
+}
+
+/// An upstream that states a long answer, sends the beginning of it and then hardly anything.
+fn trickling(begin: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut out = &stream;
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
+                            content-length: 33554432\r\n\r\n";
+                let mut sent = out.write_all(head.as_bytes());
+                sent = sent.and_then(|()| out.write_all(&vec![b' '; begin]));
+                while sent.is_ok() {
+                    std::thread::sleep(Duration::from_millis(100));
+                    sent = out.write_all(&[b' '; 10]);
+                }
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn an_api_whose_answers_are_slow_leaves_room_for_those_of_others() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let long = format!("{{\"secret\": 1, \"a\": \"{}\"}}", "x".repeat(100_000));
+    let answers = Upstream::answering(move |_| {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+        Answered::With(format!("{head}content-length: {}\r\n\r\n{long}", long.len()).into())
+    });
+    let api = |name: &str, url: &str| {
+        format!(
+            "[[apis]]\nname = '{name}'\ncontext = '{name}'\nversion = 'v1'\nsecurity = 'none'\n\
+             upstream = ['{url}']\ntransform.response = [{{op = 'drop', path = '/secret'}}]\n"
+        )
+    };
+    let file = [
+        api("slow", &trickling(1_000)),
+        api("stuck", &trickling(20 << 20)),
+        api("well", &answers.url()),
+    ];
+    place.write("apis.toml", file.concat());
+    place.done(&["gateway", "apply", "apis.toml"]);
+    let used = || metric(&server, "homeroom_budget_used{budget=\"transform_bytes\"}");
+
+    for name in ["slow", "stuck"] {
+        let mut wires: Vec<_> = (0..6).map(|_| server.wire()).collect();
+        for wire in &mut wires {
+            wire.send(format!("GET /apis/{name}/v1/x HTTP/1.1\r\nhost: a\r\n\r\n"));
+        }
+        match name {
+            "slow" => std::thread::sleep(Duration::from_millis(500)),
+            _ => eventually("it has its share", || used() >= 60 << 20),
+        }
+
+        let answer = server.client().get("/apis/well/v1/x");
+
+        assert_eq!(answer.status, 200, "{name}: {}", answer.text());
+        assert!(answer.text().starts_with("{\"a\""));
     }
 }
 
