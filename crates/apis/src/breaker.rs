@@ -5,6 +5,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use http::StatusCode;
+
 use crate::definition;
 
 /// A call that tries has so long before another may, in milliseconds.
@@ -49,6 +51,13 @@ struct Open {
     trial_until: u64,
 }
 
+/// A call that tries. Where it ends without a record of how it went, another call may try.
+#[derive(Debug)]
+pub(crate) struct Trial<'a> {
+    breaker: &'a Breaker,
+    until: u64,
+}
+
 /// How a call ended, as far as its upstream's state is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
@@ -63,6 +72,16 @@ pub(crate) enum Ended {
         /// Whether the time for connecting was used up.
         is_slow: bool,
     },
+}
+
+impl Ended {
+    /// Returns how a call ended that got an answer with this status.
+    pub(crate) fn with(status: StatusCode) -> Self {
+        match status.as_u16() {
+            502..=504 => Self::Badly,
+            _ => Self::Well,
+        }
+    }
 }
 
 /// What a breaker says to a call.
@@ -123,13 +142,13 @@ impl Breaker {
     }
 
     /// Lets a call try, if it is half-open and no other call tries.
-    pub(crate) fn try_one(&self, now: u64) -> bool {
+    pub(crate) fn try_one(&self, now: u64) -> Option<Trial<'_>> {
         match &mut self.state().open {
             Some(open) if open.until <= now && open.trial_until <= now => {
                 open.trial_until = now.saturating_add(TRIAL_MS);
-                true
+                Some(Trial { breaker: self, until: open.trial_until })
             }
-            _ => false,
+            _ => None,
         }
     }
 
@@ -173,6 +192,15 @@ impl Breaker {
     }
 }
 
+impl Drop for Trial<'_> {
+    fn drop(&mut self) {
+        match &mut self.breaker.state().open {
+            Some(open) if open.trial_until == self.until => open.trial_until = 0,
+            _ => {}
+        }
+    }
+}
+
 impl State {
     fn open(&mut self, rules: Rules, is_slow: bool, now: u64) {
         let has_gone_well =
@@ -210,13 +238,34 @@ mod tests {
 
         breaker.record(Ended::Badly, true, 0);
         assert_eq!(breaker.standing(999), Standing::Open);
-        assert!(!breaker.try_one(999));
+        assert!(breaker.try_one(999).is_none());
         assert_eq!(breaker.standing(1_000), Standing::HalfOpen);
-        assert!(breaker.try_one(1_000));
-        assert!(!breaker.try_one(1_000), "one call tries at a time");
+        let trial = breaker.try_one(1_000);
+        assert!(trial.is_some());
+        assert!(breaker.try_one(1_000).is_none(), "one call tries at a time");
         assert_eq!(breaker.standing(1_000), Standing::Open);
         breaker.record(Ended::Well, true, 1_100);
         assert_eq!(breaker.standing(1_100), Standing::Closed);
+    }
+
+    #[test]
+    fn a_trial_that_tells_nothing_lets_another_call_try_and_one_that_has_told_undoes_nothing() {
+        let breaker = Breaker::new(RULES);
+        breaker.record(SILENT, true, 0);
+
+        let malformed = breaker.try_one(1_000);
+        assert_eq!(breaker.standing(1_000), Standing::Open);
+        drop(malformed);
+        assert_eq!(breaker.standing(1_000), Standing::HalfOpen);
+
+        let slow = breaker.try_one(1_000).unwrap();
+        let next = breaker.try_one(1_000 + TRIAL_MS).unwrap();
+        drop(slow);
+        assert!(breaker.try_one(1_000 + TRIAL_MS).is_none(), "the next one still tries");
+        breaker.record(SILENT, true, 7_000);
+        drop(next);
+        assert_eq!(breaker.rests_for(7_000), 2_000);
+        assert_eq!(breaker.standing(8_999), Standing::Open);
     }
 
     #[test]
@@ -227,7 +276,7 @@ mod tests {
             breaker.record(SILENT, true, now);
             assert_eq!(breaker.standing(now + rest - 1), Standing::Open, "{rest}");
             now += rest;
-            assert!(breaker.try_one(now), "{rest}");
+            assert!(breaker.try_one(now).is_some(), "{rest}");
         }
         breaker.record(Ended::Well, true, now);
 
@@ -262,7 +311,7 @@ mod tests {
         assert_eq!((breaker.standing(0), breaker.opened()), (Standing::Open, 1));
         assert_eq!((breaker.rests_for(0), breaker.rests_for(1_000)), (1_000, 0));
         assert!(!breaker.waits_for_a_trial(1_999) && breaker.waits_for_a_trial(2_000));
-        assert!(breaker.try_one(1_000));
+        assert!(breaker.try_one(1_000).is_some());
         breaker.record(Ended::Unanswered, false, 1_300);
         assert_eq!((breaker.standing(1_300), breaker.opened()), (Standing::Open, 1));
         assert_eq!(breaker.rests_for(1_300), 2_000, "it rests longer");

@@ -18,7 +18,7 @@ use homeroom_gateway::{ConnectionFigures, UpstreamFigures};
 use tokio::task::AbortHandle;
 
 use crate::balance::{HashBy, hash, weight};
-use crate::breaker::{Breaker, Ended, Rules, Standing};
+use crate::breaker::{Breaker, Ended, Rules, Standing, Trial};
 use crate::counts::{Counts, Outcome};
 use crate::definition::{Api, Balance, Timeouts};
 use crate::units::Time;
@@ -315,28 +315,8 @@ impl Upstreams {
         healthy.map(|member| member.breaker.rests_for(now)).min()
     }
 
-    /// Records how a call of an upstream ended, by the error or the status of its answer.
-    pub(crate) fn record(&self, upstream: &Upstream, ended: Result<u16, &Error>) {
-        self.record_as(
-            upstream,
-            match ended {
-                Ok(502..=504) => Ended::Badly,
-                Ok(_) => Ended::Well,
-                Err(error) if is_unreachable(error) => {
-                    Ended::Unreachable { is_slow: is_slow(error) }
-                }
-                Err(
-                    Error::TimedOut { phase: Phase::Answer | Phase::Body | Phase::Total, .. }
-                    | Error::Failed { .. },
-                ) => Ended::Unanswered,
-                // The caller's own doing, or that of too many callers.
-                Err(_) => return,
-            },
-        );
-    }
-
-    /// Records that a call of an upstream ended in this way.
-    pub(crate) fn record_as(&self, upstream: &Upstream, ended: Ended) {
+    /// Records how a call of an upstream ended.
+    pub(crate) fn record(&self, upstream: &Upstream, ended: Ended) {
         let now = self.now();
         let is_kept_away =
             |member: &&Arc<Upstream>| member.breaker.standing(now) != Standing::Closed;
@@ -380,6 +360,12 @@ enum Kind {
     LastResort,
 }
 
+/// Leave to ask an upstream, which may be a trial.
+#[derive(Debug, Default)]
+pub(crate) struct Leave<'a>(
+    #[expect(dead_code, reason = "it ends when it is dropped")] Option<Trial<'a>>,
+);
+
 /// Which calls try an upstream that has rested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trials {
@@ -391,10 +377,13 @@ pub(crate) enum Trials {
     None,
 }
 
-impl Candidate<'_> {
-    /// Returns whether the call may be sent there now: one call at a time tries.
-    pub(crate) fn may_be_asked(&self) -> bool {
-        self.kind != Kind::Trial || self.upstream.breaker.try_one(self.group.now())
+impl<'a> Candidate<'a> {
+    /// Returns leave to send the call there now: one call at a time tries.
+    pub(crate) fn leave(&self) -> Option<Leave<'a>> {
+        if self.kind == Kind::Trial {
+            return self.upstream.breaker.try_one(self.group.now()).map(|trial| Leave(Some(trial)));
+        }
+        Some(Leave::default())
     }
 }
 

@@ -19,7 +19,7 @@ use crate::breaker::Ended;
 use crate::groups::Groups;
 use crate::headers::{ask_for_whole, to_upstream};
 use crate::upgrade;
-use crate::upstream::{Candidate, Upstream, is_slow, is_unreachable};
+use crate::upstream::{Candidate, Leave, Upstream, is_slow, is_unreachable};
 
 /// Bodies of at most this many bytes are read before they are sent, so that they can be sent again.
 const SHORT_BODY: usize = 128 << 10;
@@ -32,7 +32,8 @@ const UNREACHED_MAX: u32 = 8;
 struct Passing<'a> {
     groups: &'a Groups,
     path_and_query: String,
-    /// When the time for the whole call is over.
+    /// The time for the whole call, and when it is over.
+    whole: Option<Duration>,
     until: Option<Instant>,
     attempts: Attempts<'a>,
     begun: Option<Instant>,
@@ -54,17 +55,17 @@ struct Attempts<'a> {
 }
 
 impl<'a> Attempts<'a> {
-    fn next(&mut self) -> Option<Candidate<'a>> {
+    fn next(&mut self) -> Option<(Candidate<'a>, Leave<'a>)> {
         if self.unreached >= UNREACHED_MAX {
             return None;
         }
         while let Some(candidate) = self.chosen.get(self.next) {
             self.next += 1;
-            if candidate.may_be_asked() {
-                return Some(*candidate);
+            if let Some(leave) = candidate.leave() {
+                return Some((*candidate, leave));
             }
         }
-        self.reached
+        Some((self.reached?, Leave::default()))
     }
 }
 
@@ -74,6 +75,27 @@ impl<'a> Passing<'a> {
         match self.until {
             Some(until) => timeout_at(until, done).await.map_err(|_| late()),
             None => Ok(done.await),
+        }
+    }
+
+    /// Returns how a call that has failed counts against the upstream that was asked; [`None`] if it was the
+    /// doing of its caller, or of a turn that came late. Without an error, the time for the whole call is
+    /// over. `there` is for how long the upstream has had all of the request.
+    fn against(&self, error: Option<&Error>, there: Option<Duration>) -> Option<Ended> {
+        match error {
+            Some(error) if is_unreachable(error) => {
+                Some(Ended::Unreachable { is_slow: is_slow(error) })
+            }
+            None | Some(Error::TimedOut { phase: Phase::Total, .. }) => {
+                let (there, whole) = there.zip(self.whole)?;
+                (there >= whole / 2).then_some(Ended::Unanswered)
+            }
+            // While some of the request is still to come, an upstream may close on whoever is too slow.
+            Some(
+                Error::TimedOut { phase: Phase::Send | Phase::Answer | Phase::Body, .. }
+                | Error::Failed { .. },
+            ) => there.map(|_| Ended::Unanswered),
+            Some(_) => None,
         }
     }
 
@@ -148,10 +170,12 @@ impl LiveApi {
     ) -> Result<Response, Problem> {
         let query = if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
         groups.repeats.called();
+        let whole = self.api.timeouts.whole.map(|time| time.0);
         let mut passing = Passing {
             groups,
             path_and_query: format!("{rest}{query}"),
-            until: self.api.timeouts.whole.map(|time| Instant::now() + time.0),
+            whole,
+            until: whole.map(|time| Instant::now() + time),
             attempts: Attempts::default(),
             begun: None,
             asked: 0,
@@ -198,7 +222,7 @@ impl LiveApi {
         }
         self.request_headers.apply(&mut headers);
         let mut problem = None;
-        while let Some(candidate) = passing.attempts.next() {
+        while let Some((candidate, _leave)) = passing.attempts.next() {
             let Candidate { group, upstream, .. } = candidate;
             let url = upstream.target(&passing.path_and_query).map_err(|_| malformed())?;
             let request = body.request(call.method.clone(), url, headers.clone());
@@ -217,12 +241,14 @@ impl LiveApi {
                         turn.answered();
                     }
                     upstream.counts.answered(begun.elapsed());
-                    group.record(upstream, Ok(answer.status().as_u16()));
+                    group.record(upstream, Ended::with(answer.status()));
                     return self.respond(answer, open, &call).await;
                 }
                 Ok(Err(error)) => error,
                 Err(late) => {
-                    group.record_as(upstream, Ended::Unanswered);
+                    if let Some(ended) = passing.against(None, body.there_for(begun)) {
+                        group.record(upstream, ended);
+                    }
                     return Err(late);
                 }
             };
@@ -230,18 +256,16 @@ impl LiveApi {
                 if let Some(of_caller) = upload.broken() {
                     return Err(of_caller);
                 }
-                if upload.waits() {
+                let is_over = matches!(error, Error::TimedOut { phase: Phase::Total, .. });
+                if upload.waits() && !is_over {
                     return Err(no_upstream(
                         "Too many calls of this API wait for its upstream.",
                         1,
                     ));
                 }
             }
-            let is_stuck = matches!(error, Error::TimedOut { phase: Phase::Send, .. });
-            if is_stuck && body.is_whole() {
-                group.record_as(upstream, Ended::Unanswered);
-            } else {
-                group.record(upstream, Err(&error));
+            if let Some(ended) = passing.against(Some(&error), body.there_for(begun)) {
+                group.record(upstream, ended);
             }
             let failed = self.failed(&error, &call.request_id);
             if !passing.goes_on(candidate, &error, &call, &body) {
@@ -295,7 +319,7 @@ impl LiveApi {
         passing.attempts.chosen = passing.groups.choose(&call, true);
         let body = Sent::Whole(Bytes::new());
         let mut problem = None;
-        while let Some(candidate) = passing.attempts.next() {
+        while let Some((candidate, _leave)) = passing.attempts.next() {
             let Candidate { group, upstream, .. } = candidate;
             let target = upstream.target(&passing.path_and_query).map_err(|_| malformed())?;
             let begun = passing.asks(upstream);
@@ -307,27 +331,36 @@ impl LiveApi {
                     let time = self.api.timeouts.first_byte.unwrap_or(self.api.timeout).0;
                     let held = (open, place);
                     let passed = upgrade::pass(call, headers, &target, stream, time, held);
-                    let answered = passing.in_time(passed).await.and_then(|answered| answered);
+                    let answered = passing.in_time(passed).await;
                     passing.has_asked();
                     match &answered {
-                        Ok(answer) => {
+                        Ok(Ok(answer)) => {
                             turn.answered();
                             upstream.counts.answered(begun.elapsed());
-                            group.record(upstream, Ok(answer.status().as_u16()));
+                            group.record(upstream, Ended::with(answer.status()));
                         }
-                        Err(_) => group.record_as(upstream, Ended::Unanswered),
+                        Ok(Err(_)) => group.record(upstream, Ended::Unanswered),
+                        Err(_) => {
+                            if let Some(ended) = passing.against(None, Some(begun.elapsed())) {
+                                group.record(upstream, ended);
+                            }
+                        }
                     }
-                    return answered;
+                    return answered.flatten();
                 }
                 Ok(Err(error)) => {
-                    group.record(upstream, Err(&error));
+                    if let Some(ended) = passing.against(Some(&error), Some(begun.elapsed())) {
+                        group.record(upstream, ended);
+                    }
                     problem = Some(self.failed(&error, &call.request_id));
                     if !passing.goes_on(candidate, &error, &call, &body) {
                         break;
                     }
                 }
                 Err(late) => {
-                    group.record_as(upstream, Ended::Unreachable { is_slow: true });
+                    if passing.against(None, Some(begun.elapsed())).is_some() {
+                        group.record(upstream, Ended::Unreachable { is_slow: true });
+                    }
                     return Err(late);
                 }
             }
