@@ -4,11 +4,18 @@ use std::fs::File;
 use std::io::{BufRead, Read};
 
 use homeroom_document::DOCUMENT_BYTES_MAX;
+use homeroom_document::json::DEPTH_MAX;
 
 use crate::place::{Malformed, Spot};
 
 /// Most parts between documents that are told one by one.
 const STRAYS_MAX: usize = 100;
+/// Most brackets of one document that may be open; one with more is broken. A document of the deepest
+/// level has not so many.
+const OPEN_MAX: usize = 2 * DEPTH_MAX;
+/// Most bytes that are read ahead to find out whether what follows a fault is still a part of the
+/// document.
+const AHEAD_BYTES_MAX: usize = DOCUMENT_BYTES_MAX;
 
 /// How documents are laid out in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,15 +78,27 @@ enum Next {
     Nothing,
 }
 
+/// Whether a byte is in a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum InString {
+    #[default]
+    No,
+    Yes,
+    /// After a backslash.
+    Escaped,
+}
+
 /// Where a document of an array is read.
 #[derive(Debug, Default)]
 struct Inside {
-    /// The brackets that are open.
+    /// The brackets that are open, at most [`OPEN_MAX`].
     open: Vec<u8>,
-    /// The last byte that is not blank and not in a string; the quote at the end of a string.
+    /// The last two bytes that are not blank and not in a string; the quote at the end of a string.
+    before: u8,
     last: u8,
-    is_string: bool,
-    is_escaped: bool,
+    string: InString,
+    /// Whether a bracket was closed that others stood in.
+    is_mismatched: bool,
     /// Whether the document is not JSON. Then what is in it is not looked at, and it ends before what
     /// looks like the next one.
     is_broken: bool,
@@ -92,20 +111,27 @@ enum Meaning {
     Within,
     /// It is its last byte.
     Last,
+    /// It is its last byte, unless it is one bracket too many, or a bracket before it is missing.
+    PerhapsLast,
     /// It comes after it.
     After,
     /// It begins the next one; the comma before it was taken already.
     NextItem,
+    /// It begins the next one, or the next item of a collection in the broken document.
+    PerhapsNextItem,
 }
 
 impl Inside {
     fn take(&mut self, byte: u8) -> Meaning {
-        if self.is_string {
-            match byte {
-                _ if self.is_escaped => self.is_escaped = false,
-                b'\\' => self.is_escaped = true,
-                b'"' => (self.is_string, self.last) = (false, b'"'),
-                b'\n' => (self.is_string, self.is_broken) = (false, true),
+        if self.string != InString::No {
+            match (self.string, byte) {
+                (InString::Escaped, _) => self.string = InString::Yes,
+                (_, b'\\') => self.string = InString::Escaped,
+                (_, b'"') => (self.string, self.last) = (InString::No, b'"'),
+                (_, b'\n') => {
+                    self.string = InString::No;
+                    self.breaks();
+                }
                 _ => {}
             }
             return Meaning::Within;
@@ -113,12 +139,11 @@ impl Inside {
         if byte.is_ascii_whitespace() {
             return Meaning::Within;
         }
+        let before_that = std::mem::replace(&mut self.before, self.last);
         let before = std::mem::replace(&mut self.last, byte);
         if self.is_broken {
-            // `}, {` ends it, though a collection in it may look so as well.
-            let pair = (std::mem::replace(&mut self.open, vec![before]), before, byte);
-            return match pair {
-                (open, b',', b'{') if open == b"}" => Meaning::NextItem,
+            return match (before_that, before, byte) {
+                (b'}', b',', b'{') => Meaning::PerhapsNextItem,
                 _ => Meaning::Within,
             };
         }
@@ -128,40 +153,113 @@ impl Inside {
         }
         match byte {
             // In an object a value comes after a colon only: the object before has no end.
-            b'{' if top == Some(b'{') && before != b':' => return Meaning::NextItem,
-            b'{' | b'[' => self.open.push(byte),
-            b'}' | b']' => {
-                let opened = if byte == b'}' { b'{' } else { b'[' };
-                if is_first {
-                    self.is_broken = true;
-                    return Meaning::Within;
-                }
-                if !self.open.contains(&opened) {
-                    // The array ends before the document does.
-                    return Meaning::After;
-                }
-                while self.open.pop().is_some_and(|open| open != opened) {}
-                if self.open.is_empty() {
-                    return Meaning::Last;
-                }
+            b'{' if top == Some(b'{') && before != b':' => {
+                let is_in_collection = self.open.contains(&b'[');
+                return if is_in_collection { Meaning::PerhapsNextItem } else { Meaning::NextItem };
             }
+            b'{' | b'[' if self.open.len() == OPEN_MAX => self.breaks(),
+            b'{' | b'[' => self.open.push(byte),
+            b'}' | b']' => return self.close(byte, is_first),
             b'"' => {
-                self.is_broken = before == b'"';
-                self.is_string = true;
+                if before == b'"' {
+                    self.breaks();
+                }
+                self.string = InString::Yes;
             }
             b',' | b':' => {}
-            _ => self.is_broken = before == b'"',
-        }
-        if self.is_broken {
-            self.open.clear();
+            _ if before == b'"' => self.breaks(),
+            _ => {}
         }
         Meaning::Within
+    }
+
+    fn close(&mut self, byte: u8, is_first: bool) -> Meaning {
+        let opened = if byte == b'}' { b'{' } else { b'[' };
+        if is_first {
+            self.breaks();
+            return Meaning::Within;
+        }
+        self.is_mismatched |= self.open.last() != Some(&opened);
+        if !self.open.contains(&opened) {
+            // The array ends before the document does.
+            return Meaning::After;
+        }
+        while self.open.pop().is_some_and(|open| open != opened) {}
+        match (self.open.is_empty(), self.is_mismatched) {
+            (true, false) => Meaning::Last,
+            (true, true) => Meaning::PerhapsLast,
+            (false, _) => Meaning::Within,
+        }
+    }
+
+    fn breaks(&mut self) {
+        self.is_broken = true;
+        self.open = vec![];
+    }
+
+    /// Goes on after the end of a collection in the document, which is broken.
+    fn after_collection(&mut self) {
+        self.breaks();
+        self.last = b']';
+    }
+}
+
+/// Tells items of a collection in a broken document from the documents that follow it: these go on to
+/// the end of the array, while a collection ends and its document goes on.
+#[derive(Debug, Default)]
+struct Following {
+    /// The item that is read, or where a comma or bracket comes next.
+    item: Option<Inside>,
+    /// The last bracket or comma between items.
+    last: u8,
+}
+
+/// What the bytes after a fault say so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// The collection ended before this byte.
+    Collection,
+    Documents,
+}
+
+impl Following {
+    fn take(&mut self, byte: u8) -> Found {
+        if let Some(item) = &mut self.item {
+            match item.take(byte) {
+                Meaning::Within if item.is_broken => return Found::Documents,
+                Meaning::Within => return Found::Nothing,
+                Meaning::Last => {
+                    self.item = None;
+                    return Found::Nothing;
+                }
+                _ => return Found::Documents,
+            }
+        }
+        if byte.is_ascii_whitespace() {
+            return Found::Nothing;
+        }
+        let before = std::mem::replace(&mut self.last, byte);
+        match (before, byte) {
+            (b',', b'{') => {
+                let mut item = Inside::default();
+                item.take(byte);
+                self.item = Some(item);
+                self.last = 0;
+                Found::Nothing
+            }
+            (0, b',' | b']') => Found::Nothing,
+            (b']', b',' | b'}' | b']') => Found::Collection,
+            _ => Found::Documents,
+        }
     }
 }
 
 /// Splits a source into documents without reading their content.
 pub(crate) struct Items<R> {
     source: R,
+    /// What was read ahead, and how much of it was taken.
+    ahead: (Vec<u8>, usize),
     layout: Layout,
     /// Where the search for the next item starts.
     pub spot: Spot,
@@ -180,7 +278,8 @@ impl<R: BufRead> Items<R> {
         // A source that starts within an array starts at an item.
         let is_opening = at.offset == 0 && layout == Layout::Array;
         let next = if is_opening { Next::Opening } else { Next::Item };
-        Self { source, layout, spot: at, next, strays: vec![], item: vec![], is_too_large: false }
+        let (ahead, strays, item) = ((vec![], 0), vec![], vec![]);
+        Self { source, ahead, layout, spot: at, next, strays, item, is_too_large: false }
     }
 
     /// Reads the next item and returns its place.
@@ -243,6 +342,7 @@ impl<R: BufRead> Items<R> {
                 (Next::Opening, b'[') | (Next::Comma, b',') => self.next = Next::Item,
                 (_, b']') if is_array => self.next = Next::Nothing,
                 (_, b',' | b']') => self.stray("there is no document here"),
+                (Next::Comma, b'}') if is_array => self.stray("there is a bracket too many"),
                 (next, _) => {
                     if next == Next::Comma && is_array {
                         self.stray("a comma is missing before this document");
@@ -259,23 +359,38 @@ impl<R: BufRead> Items<R> {
         let (start, mut inside) = (self.spot, Inside::default());
         self.next = Next::Comma;
         while let Some(byte) = self.peek()? {
-            let meaning = inside.take(byte);
+            let mut meaning = inside.take(byte);
+            let mut count = 1;
+            if let Meaning::PerhapsNextItem | Meaning::PerhapsLast = meaning {
+                let is_last = meaning == Meaning::PerhapsLast;
+                meaning = match self.rest_of_collection(usize::from(is_last))? {
+                    Some(rest) => {
+                        count = rest;
+                        inside.after_collection();
+                        Meaning::Within
+                    }
+                    None if is_last => Meaning::Last,
+                    None => Meaning::NextItem,
+                };
+            }
             match meaning {
                 Meaning::After => break,
                 Meaning::NextItem => {
                     self.next = Next::Item;
                     break;
                 }
-                Meaning::Within | Meaning::Last => {}
+                _ => {}
             }
-            if self.item.len() == DOCUMENT_BYTES_MAX {
-                self.is_too_large = true;
-                self.item.clear();
+            for _ in 0..count {
+                let Some(byte) = self.bump()? else { break };
+                if self.item.len() == DOCUMENT_BYTES_MAX {
+                    self.is_too_large = true;
+                    self.item.clear();
+                }
+                if !self.is_too_large {
+                    self.item.push(byte);
+                }
             }
-            if !self.is_too_large {
-                self.item.push(byte);
-            }
-            self.bump()?;
             if meaning == Meaning::Last {
                 break;
             }
@@ -284,6 +399,33 @@ impl<R: BufRead> Items<R> {
             self.next = Next::Nothing;
         }
         Ok(start)
+    }
+
+    /// Returns the number of bytes to the end of the collection in which the next bytes stand, or
+    /// [`None`] if they stand in none, as far as can be seen. The first `from` bytes are not looked at.
+    fn rest_of_collection(&mut self, from: usize) -> Result<Option<usize>, Malformed> {
+        if self.layout != Layout::Array {
+            return Ok(None);
+        }
+        let last = if from == 0 { b',' } else { 0 };
+        // What is before `from` is there.
+        self.peek_at(0)?;
+        let mut following = Following { item: None, last };
+        let (mut at, mut end) = (from, 0);
+        while at < AHEAD_BYTES_MAX
+            && let Some(byte) = self.peek_at(at)?
+        {
+            at += 1;
+            match following.take(byte) {
+                Found::Nothing if following.item.is_none() && following.last == b']' => {
+                    end = if end == 0 { at } else { end };
+                }
+                Found::Nothing => {}
+                Found::Collection => return Ok(Some(end)),
+                Found::Documents => return Ok(None),
+            }
+        }
+        Ok(None)
     }
 
     fn stray(&mut self, message: &str) {
@@ -313,14 +455,39 @@ impl<R: BufRead> Items<R> {
     }
 
     fn peek(&mut self) -> Result<Option<u8>, Malformed> {
-        Ok(fill(&mut self.source, self.spot)?.first().copied())
+        match self.ahead.0.get(self.ahead.1) {
+            Some(byte) => Ok(Some(*byte)),
+            None => Ok(fill(&mut self.source, self.spot)?.first().copied()),
+        }
+    }
+
+    /// Returns a byte further on.
+    fn peek_at(&mut self, at: usize) -> Result<Option<u8>, Malformed> {
+        let (ahead, taken) = &mut self.ahead;
+        ahead.drain(..std::mem::take(taken));
+        if at == ahead.len() {
+            let more = fill(&mut self.source, self.spot)?;
+            let count = more.len();
+            ahead.extend_from_slice(more);
+            self.source.consume(count);
+        }
+        Ok(self.ahead.0.get(at).copied())
     }
 
     fn bump(&mut self) -> Result<Option<u8>, Malformed> {
         let byte = self.peek()?;
         if let Some(byte) = byte {
             self.spot = self.spot.after(&[byte]);
-            self.source.consume(1);
+            let (ahead, taken) = &mut self.ahead;
+            if *taken == ahead.len() {
+                self.source.consume(1);
+                return Ok(Some(byte));
+            }
+            *taken += 1;
+            if *taken == ahead.len() {
+                *ahead = vec![];
+                *taken = 0;
+            }
         }
         Ok(byte)
     }
@@ -381,6 +548,7 @@ mod tests {
             ("[{\"a\":\"x\n}, {\"b\":2}]", &["{\"a\":\"x\n}, ", "{\"b\":2}"], &[]),
             ("[}, {\"b\":2}]", &["}, ", "{\"b\":2}"], &[]),
             ("[{\"b\":2}, {\"a\":1]", &["{\"b\":2}", "{\"a\":1"], &[]),
+            ("[{\"a\":1}}, {\"b\":2}]", &["{\"a\":1}", "{\"b\":2}"], &[(1, 9)]),
         ] {
             let mut items = Items::new(text.as_bytes(), Layout::Array, Spot::START);
             let mut found = vec![];
@@ -392,6 +560,81 @@ mod tests {
             let places: Vec<_> = items.strays.iter().map(|s| (s.line, s.column)).collect();
             assert_eq!(places, strays, "{text}: {:?}", items.strays);
         }
+    }
+
+    #[test]
+    fn a_broken_document_with_collections_is_one_item_and_hides_no_other_document() {
+        let whole = "{\"c\":[{\"x\":1}, {\"y\":[{\"z\":1}, {\"z\":2}]}, {\"y\":3}], \"d\":4}";
+        for (from, to) in [
+            ("{\"c\":", "{\"b\":\"x\" \"c\":"),
+            ("{\"c\":", "{\"b\":\"x, \"c\":"),
+            ("{\"c\":", "{\"c:"),
+            ("{\"x\":1}, ", "{\"x\":1, "),
+            ("{\"x\":1}, ", "{\"x\":1}}, "),
+            ("{\"x\":1}, ", "\"x\":1}, "),
+            ("{\"z\":1}, ", "{\"z\":1, "),
+            ("{\"z\":2}]", "{\"z\":2}}]"),
+            ("{\"z\":2}]", "{\"z\":2]"),
+            ("{\"z\":2}]", "{\"z\":2}"),
+            ("{\"z\":2}]}", "{\"z\":2}]"),
+            ("{\"y\":3}]", "{\"y\":3}}]"),
+            ("{\"y\":3}]", "{\"y\":3}"),
+            ("\"y\":3", "\"y\" \"3"),
+        ] {
+            let broken = whole.replacen(from, to, 1);
+            assert_ne!(broken, whole, "{from}");
+            for before in [0, 2] {
+                let mut all = vec![whole; before];
+                all.extend([&*broken, whole, whole, "{\"e\":[{}, {}]}"]);
+                let text = format!("[\n{}\n]\n", all.join(",\n"));
+                let mut items = Items::new(text.as_bytes(), Layout::Array, Spot::START);
+                let mut found = vec![];
+                while items.next().unwrap().is_some() {
+                    found.push(String::from_utf8(items.item.clone()).unwrap());
+                }
+
+                assert_eq!(found.len(), all.len(), "{broken}: {found:#?}");
+                assert!(found[before].starts_with(&broken), "{broken}: {found:#?}");
+                assert_eq!(found[before + 1..], all[before + 1..], "{broken}");
+                assert_eq!(items.strays, [], "{broken}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_follows_a_fault_is_found_over_small_pieces_as_well() {
+        let text = "[{\"b\":\"x\" \"c\":[{\"x\":1}, {\"y\":2}, {\"y\":3}], \"d\":4},\n{\"e\":5}]";
+        let read = |size: usize| {
+            let source = std::io::BufReader::with_capacity(size, text.as_bytes());
+            let mut items = Items::new(source, Layout::Array, Spot::START);
+            let mut found = vec![];
+            while let Some(at) = items.next().unwrap() {
+                found.push((String::from_utf8(items.item.clone()).unwrap(), at, items.spot));
+            }
+            found
+        };
+
+        let whole = read(1 << 10);
+
+        assert_eq!(whole.len(), 2, "{whole:?}");
+        assert_eq!(whole[1].1.line, 2);
+        for size in [1, 2, 3, 7, 30] {
+            assert_eq!(read(size), whole, "{size}");
+        }
+    }
+
+    #[test]
+    fn brackets_without_end_take_no_memory_and_what_follows_is_found() {
+        let mut inside = Inside::default();
+        for _ in 0..1 << 20 {
+            assert_eq!(inside.take(b'['), Meaning::Within);
+        }
+        assert!(inside.is_broken && inside.open.capacity() <= 2 * OPEN_MAX, "{inside:?}");
+
+        let deep = format!("{{\"a\":{}1{}}}", "[".repeat(999), "]".repeat(999));
+        let found = items(Layout::Array, &format!("[{deep},\n{{\"b\":2}}]")).unwrap();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[1], ("{\"b\":2}".to_owned(), 2));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use homeroom_bulk::LoadOptions;
 use serde_json::Value;
 
 use crate::support::{Folder, load_all, load_with, stored, target};
-use crate::{GRADE, descriptors, interchange, school, student};
+use crate::{CATEGORY, GRADE, descriptor, descriptors, interchange, school, student};
 
 /// Number of students, of which one in a hundred is damaged in one way.
 const STUDENTS: usize = 500;
@@ -216,6 +216,49 @@ fn a_damaged_document_of_an_array_is_rejected_in_its_place_and_all_others_are_lo
         assert_eq!(summary.loaded, (STUDENTS - damaged) as u64, "{what}: {rejects:#?}");
         let cut = rejects.iter().filter(|r| r["message"].as_str().unwrap().contains("cut off"));
         assert_eq!((cut.count(), summary.rejected), (1, damaged as u64 + 1), "{rejects:#?}");
+    }
+}
+
+#[test]
+fn a_damaged_document_with_a_collection_is_one_reject_and_one_that_is_too_deep_is_told_in_place() {
+    let document = |n: usize| {
+        let grades = [1, 2, 3].map(|grade| {
+            format!("{{\"gradeLevelDescriptor\": \"uri://x/GradeLevelDescriptor#{grade}\"}}")
+        });
+        format!(
+            "{{\"schoolId\": {n}, \"nameOfInstitution\": \"B\", \"gradeLevels\": [{}], \
+             \"educationOrganizationCategories\": \
+             [{{\"educationOrganizationCategoryDescriptor\": \"{CATEGORY}\"}}]}}",
+            grades.join(", ")
+        )
+    };
+    let grades = ["1", "2", "3"].map(|code| descriptor("GradeLevelDescriptor", code)).concat();
+    let category = descriptor("EducationOrganizationCategoryDescriptor", "School");
+    let descriptors = interchange("Descriptors", &(grades + &category));
+    let deep = format!("\"x\": {}{}, \"edu", "[".repeat(500), "]".repeat(500));
+    for (what, from, to) in [
+        ("a comma", ", \"grade", " \"grade"),
+        ("a quote", "\"B\"", "\"B"),
+        ("an inner brace", "}, {", ", {"),
+        ("a brace too many", "}, {", "}}, {"),
+        ("an inner bracket", "}], ", "}, "),
+        ("depth", "\"edu", &deep),
+    ] {
+        let (target, folder) = (target(), Folder::new());
+        let (summary, _) = load_all(&target, &[&folder.write("a.xml", &descriptors)]);
+        assert_eq!(summary.loaded, 4);
+        let damaged = document(1).replacen(from, to, 1);
+        let all = [document(9), damaged, document(2), document(3)];
+        let path = folder.write("schools.json", format!("[\n{}\n]\n", all.join(",\n")));
+
+        let (summary, rejects) = load_all(&target, &[&path]);
+
+        assert_eq!((summary.documents, summary.rejected), (4, 1), "{what}: {rejects:#?}");
+        assert_eq!(rejects[0]["line"], 3, "{what}: {rejects:#?}");
+        assert!(rejects[0]["column"].as_u64() > Some(1), "{what}: {rejects:#?}");
+        let message = rejects[0]["message"].as_str().unwrap();
+        assert_eq!(message.contains("nested"), what == "depth", "{message}");
+        assert_eq!(summary.loaded, 3, "{what}: {rejects:#?}");
     }
 }
 
