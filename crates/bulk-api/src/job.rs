@@ -134,7 +134,7 @@ async fn run(
             let folder = format!("{}/", spool.folder.display());
             let told = error.to_string().replace(&folder, "");
             Err(match error {
-                LoadError::Path { .. } => Failed::ForGood(told),
+                LoadError::Path { .. } | LoadError::Input { .. } => Failed::ForGood(told),
                 _ => Failed::Again(told),
             })
         }

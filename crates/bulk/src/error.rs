@@ -1,6 +1,6 @@
 //! Why a load fails. A record that cannot be loaded is a reject, not an error.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use homeroom_store::{OutputError, StoreError};
 
@@ -13,6 +13,14 @@ pub enum LoadError {
         /// The path.
         path: PathBuf,
         /// What is wrong with the path.
+        problem: String,
+    },
+    /// A path that was given cannot be used, because of itself or of a file that belongs to it.
+    #[error("{problem}")]
+    Input {
+        /// The path as it was given.
+        input: PathBuf,
+        /// What is wrong, with the path of the file that has the fault.
         problem: String,
     },
     /// The paths contain no file that can be loaded.
@@ -94,6 +102,16 @@ pub enum LoadError {
     /// The store failed.
     #[error("the store: {0}")]
     Store(#[from] StoreError),
+}
+
+impl LoadError {
+    /// Says of which path that was given an error is, if it is of a path.
+    pub(crate) fn about(self, input: &Path) -> Self {
+        match self {
+            Self::Path { .. } => Self::Input { input: input.to_owned(), problem: self.to_string() },
+            other => other,
+        }
+    }
 }
 
 impl From<OutputError> for LoadError {

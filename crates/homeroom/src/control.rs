@@ -2,13 +2,14 @@
 //!
 //! `DATA/control.sock` (mode 0600) accepts one JSON line: a [`Request`] and the store that it is
 //! for. It answers with JSON lines: any number of `{"progress": …}`, then `{"done": …}`,
-//! `{"refused": …}` or `{"failed": …}`. A server with another store does nothing. A command that
+//! `{"refused": …}`, `{"bad-input": …}`, `{"nothing-to-load": …}` or `{"failed": …}`. A server with another store does nothing. A command that
 //! finds no server opens the store itself and does the same: both ways end in [`perform`].
 #![expect(clippy::disallowed_methods, reason = "a request of a command gets its moment here")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -74,6 +75,12 @@ enum Answer {
     Done(Value),
     /// The arguments are wrong.
     Refused(String),
+    /// A path among the arguments cannot be used.
+    BadInput {
+        input: PathBuf,
+        problem: String,
+    },
+    NothingToLoad(String),
     Failed(String),
 }
 
@@ -334,6 +341,8 @@ fn send(
             Answer::Progress(value) => progress(value),
             Answer::Done(value) => return Ok(value),
             Answer::Refused(message) => return Err(Failure::Usage(message)),
+            Answer::BadInput { input, problem } => return Err(Failure::Input { input, problem }),
+            Answer::NothingToLoad(message) => return Err(Failure::NothingToLoad(message)),
             Answer::Failed(message) => return Err(Failure::Failed(whose::plainly(message))),
         }
     }
@@ -428,6 +437,8 @@ fn answer(
             match perform(app, runtime, author, request, &mut progress, &is_stopped) {
                 Ok(done) => Answer::Done(done),
                 Err(Failure::Usage(message)) => Answer::Refused(message),
+                Err(Failure::Input { input, problem }) => Answer::BadInput { input, problem },
+                Err(Failure::NothingToLoad(message)) => Answer::NothingToLoad(message),
                 Err(failure) => Answer::Failed(failure.to_string()),
             }
         }

@@ -1,6 +1,7 @@
 //! Exit codes, the same for every command.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use homeroom_bulk::LoadError;
@@ -28,6 +29,17 @@ pub enum Failure {
     /// The arguments contradict each other or name something that does not exist.
     #[error("{0}")]
     Usage(String),
+    /// A file or folder that was named cannot be used.
+    #[error("{problem}")]
+    Input {
+        /// The path as it was given.
+        input: PathBuf,
+        /// What is wrong, with the path that has the fault.
+        problem: String,
+    },
+    /// What was named has no file to load.
+    #[error("{0}")]
+    NothingToLoad(String),
     /// The target does not accept the key.
     #[error("{0}")]
     NotAuthorized(String),
@@ -51,7 +63,7 @@ impl Failure {
     fn code(&self) -> u8 {
         match self {
             Self::Failed(_) => 1,
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::Input { .. } | Self::NothingToLoad(_) => 2,
             Self::NotAuthorized(_) => 4,
             Self::Unreachable(_) => 5,
             Self::Interrupted(_) => 130,
@@ -106,8 +118,9 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
         match error {
+            LoadError::Input { input, problem } => Self::Input { input, problem },
+            LoadError::Nothing => Self::NothingToLoad(error.to_string()),
             LoadError::Path { .. }
-            | LoadError::Nothing
             | LoadError::UnknownResource(_)
             | LoadError::NotDirect(_)
             | LoadError::Refused(_)

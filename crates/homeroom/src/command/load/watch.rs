@@ -18,8 +18,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 const DONE: &str = "done";
 /// Where files go of which something was rejected.
 const FAILED: &str = "failed";
-/// What a load says of a list without files.
-const NOTHING: &str = "no file to load";
 /// The endings of the names of files that are taken.
 const ENDINGS: [&str; 8] = ["xml", "json", "jsonl", "ndjson", "csv", "tsv", "gz", "zip"];
 /// Longest pause after a load that failed for a reason that is not in the files.
@@ -61,9 +59,12 @@ pub(super) fn run(folder: &Path, load: &mut Load<'_>) -> Result<Exit, Failure> {
         complete.truncate(TOGETHER_MAX);
         pause = match take_all(folder, &complete, load) {
             Ok(()) => PAUSE,
-            Err(failure @ (Failure::Usage(_) | Failure::NotAuthorized(_) | Failure::Told(_))) => {
-                return Err(failure);
-            }
+            Err(
+                failure @ (Failure::Usage(_)
+                | Failure::Input { .. }
+                | Failure::NotAuthorized(_)
+                | Failure::Told(_)),
+            ) => return Err(failure),
             // The server is away, or the store is busy: the files stay, and are tried again.
             Err(failure) => {
                 let next = (pause * 2).min(AWAY_PAUSE_MAX);
@@ -77,31 +78,29 @@ pub(super) fn run(folder: &Path, load: &mut Load<'_>) -> Result<Exit, Failure> {
     }
 }
 
-/// Loads files together; if one of them spoils that, one by one. Files that cannot be loaded at all
-/// are moved away as well.
+/// Loads files together. One that cannot be used at all is moved away, and the others are loaded.
 fn take_all(folder: &Path, files: &[PathBuf], load: &mut Load<'_>) -> Result<(), Failure> {
-    if files.is_empty() {
-        return Ok(());
-    }
-    match (take(folder, files, load), files) {
-        (Err(Failure::Usage(problem)), [file]) => {
-            let is_about_files =
-                problem.starts_with(&*folder.to_string_lossy()) || problem.starts_with(NOTHING);
-            if !is_about_files {
-                return Err(Failure::Usage(problem));
+    let mut files = files.to_vec();
+    while !files.is_empty() {
+        let (bad, problem) = match take(folder, &files, load) {
+            Err(Failure::Input { input, problem }) if files.contains(&input) => {
+                (vec![input], problem)
             }
+            // All are lists without files.
+            Err(Failure::NothingToLoad(problem)) => (files.clone(), problem),
+            done => return done,
+        };
+        for file in bad.iter().filter(|file| file.exists()) {
             let reject = json!({
                 "file": file, "line": 1, "message": format!("{problem}."),
                 "hint": "Mend the file and put it into the folder again.", "count": 1,
             });
             let summary = Summary { rejected: 1, files: 1, ..Summary::default() };
-            put_away(folder, file, &[&reject.to_string()], true, &summary)
+            put_away(folder, file, &[&reject.to_string()], true, &summary)?;
         }
-        (Err(Failure::Usage(_)), files) => {
-            files.iter().try_for_each(|file| take_all(folder, std::slice::from_ref(file), load))
-        }
-        (done, _) => done,
+        files.retain(|file| !bad.contains(file));
     }
+    Ok(())
 }
 
 /// Returns the files in a folder that are to be loaded.
@@ -190,4 +189,90 @@ fn free(folder: &Path, file: &Path) -> PathBuf {
         .chain(numbered)
         .find(|path| path.symlink_metadata().is_err())
         .expect("numbers do not end")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Puts files into a folder, takes them, and returns what was loaded together, and how it ended.
+    fn taken(
+        names: &[&str],
+        fails: impl Fn(&[String]) -> Option<Failure>,
+    ) -> (Vec<Vec<String>>, Result<(), Failure>, PathBuf) {
+        let folder = std::env::temp_dir().join(format!("homeroom-watch-{}", uuid()));
+        for name in [DONE, FAILED] {
+            std::fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        let files: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
+        for file in &files {
+            std::fs::write(file, "x").unwrap();
+        }
+        let mut loads = vec![];
+        let done = take_all(&folder, &files, &mut |files, results| {
+            let name = |file: &PathBuf| file.file_name().unwrap().to_string_lossy().into_owned();
+            let names: Vec<String> = files.iter().map(name).collect();
+            loads.push(names.clone());
+            if let Some(failure) = fails(&names) {
+                return Err(match failure {
+                    Failure::Input { input, problem } => {
+                        Failure::Input { input: folder.join(input), problem }
+                    }
+                    other => other,
+                });
+            }
+            std::fs::write(results, "").unwrap();
+            Ok(Summary::default())
+        });
+        (loads, done, folder)
+    }
+
+    fn uuid() -> String {
+        homeroom_store::Uuid::new().to_string()
+    }
+
+    #[test]
+    fn a_bad_file_is_taken_out_and_the_others_are_loaded_together() {
+        let bad = |names: &[String]| {
+            let input = names.iter().find(|name| name.starts_with("bad"))?.into();
+            // The words of the fault do not matter.
+            Some(Failure::Input { input, problem: "no such mapping".into() })
+        };
+
+        let names = ["a-enrolments.jsonl", "bad-1.json", "bad-2.json", "students.jsonl"];
+        let (loads, done, folder) = taken(&names, bad);
+
+        assert!(done.is_ok(), "{done:?}");
+        assert_eq!(loads.len(), 3, "{loads:?}");
+        assert_eq!(loads[2], ["a-enrolments.jsonl", "students.jsonl"]);
+        for (name, place) in names.iter().zip([DONE, FAILED, FAILED, DONE]) {
+            assert!(folder.join(place).join(name).is_file(), "{name} in {place}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn faults_of_the_arguments_move_no_file_whatever_their_words() {
+        for failure in [
+            || Failure::Usage("no file to load: it is /tmp".into()),
+            || Failure::Input { input: "/map.toml".into(), problem: "it is no mapping".into() },
+        ] {
+            let (_, done, folder) = taken(&["a.jsonl", "b.jsonl"], |_| Some(failure()));
+
+            assert!(done.is_err());
+            assert!(folder.join("a.jsonl").is_file() && folder.join("b.jsonl").is_file());
+            std::fs::remove_dir_all(folder).unwrap();
+        }
+    }
+
+    #[test]
+    fn lists_without_files_fail() {
+        let nothing = |_: &[String]| Some(Failure::NothingToLoad("nothing".into()));
+
+        let (loads, done, folder) = taken(&["a.xml", "b.xml"], nothing);
+
+        assert!(done.is_ok() && loads.len() == 1, "{loads:?}");
+        assert!(folder.join(FAILED).join("b.xml").is_file());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }
