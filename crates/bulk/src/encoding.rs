@@ -18,11 +18,24 @@ const NOTHING: u8 = 0xff;
 
 /// Copies an XML file as UTF-8 if it is in another encoding, by its first bytes or its declaration.
 /// Returns [`None`] for a file that is UTF-8, or in an encoding that is not known.
-pub(crate) fn as_utf8(path: &Path) -> Option<io::Result<Spool>> {
-    let mut head = vec![];
-    File::open(path).ok()?.take(HEAD).read_to_end(&mut head).ok()?;
-    let encoding = encoding_of(&head)?;
-    Some(copy(path, encoding))
+///
+/// # Errors
+///
+/// Why it cannot be copied, as a sentence without its end.
+pub(crate) fn as_utf8(path: &Path) -> Result<Option<Spool>, String> {
+    as_utf8_into(path, SpoolWriter::new)
+}
+
+fn as_utf8_into(
+    path: &Path,
+    out: impl FnOnce() -> io::Result<SpoolWriter>,
+) -> Result<Option<Spool>, String> {
+    let copied = || {
+        let mut head = vec![];
+        File::open(path)?.take(HEAD).read_to_end(&mut head)?;
+        encoding_of(&head).map(|encoding| copy(path, encoding, out()?)).transpose()
+    };
+    copied().map_err(|error: io::Error| format!("it cannot be copied as UTF-8: {error}"))
 }
 
 /// Returns the encoding of a file that begins with `head`, unless it is UTF-8.
@@ -51,9 +64,9 @@ fn label(head: &[u8]) -> Option<(usize, usize)> {
     Some((from, to))
 }
 
-fn copy(path: &Path, encoding: &'static Encoding) -> io::Result<Spool> {
+fn copy(path: &Path, encoding: &'static Encoding, out: SpoolWriter) -> io::Result<Spool> {
     let mut source = BufReader::new(File::open(path)?);
-    let mut out = io::BufWriter::new(SpoolWriter::new()?);
+    let mut out = io::BufWriter::new(out);
     let mut decoder = encoding.new_decoder_with_bom_removal();
     let mut chunk = vec![0; CHUNK];
     let mut utf8 = vec![0; 4 * CHUNK];
@@ -114,8 +127,21 @@ mod tests {
             assert_eq!(std::fs::read_to_string(copied.path()).unwrap(), text("UTF-8"));
         }
         for plain in [text("UTF-8"), text("x-unheard-of"), "<a/>".to_owned(), String::new()] {
-            assert!(as_utf8(&folder.write("a.xml", &plain)).is_none(), "{plain}");
+            assert!(as_utf8(&folder.write("a.xml", &plain)).unwrap().is_none(), "{plain}");
         }
+    }
+
+    #[test]
+    fn a_copy_that_cannot_be_made_is_an_error_and_not_a_file_in_utf_8() {
+        let folder = crate::tests::Folder::new();
+        let full = || Err(io::ErrorKind::StorageFull.into());
+
+        let wide = as_utf8_into(&folder.write("a.xml", b"\xff\xfe<\0a\0"), full).unwrap_err();
+        let plain = as_utf8_into(&folder.write("a.xml", "<a/>"), full).unwrap();
+        let gone = as_utf8(&folder.path().join("gone.xml")).unwrap_err();
+
+        assert!(wide.contains("as UTF-8"), "{wide}");
+        assert!(plain.is_none() && gone.contains("No such file"), "{gone}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::error::LoadError;
 use crate::exported::ExportedTables;
 use crate::json_items::Layout;
 use crate::manifest::{self, List, Listed};
-use crate::packed::{Packing, Unpacked, unpack};
+use crate::packed::{Packing, UNPACKED_BYTES_MAX, Unpacked, plainly, unpack};
 use crate::place::Malformed;
 use crate::source::{Extension, Format, SourceFile, format_of, irregular};
 use crate::spool::Spool;
@@ -45,12 +45,12 @@ pub(crate) fn find(
     let mut maps = vec![];
     for path in map.into_iter().chain(paths.iter().map(PathBuf::as_path)) {
         if is_toml(path) || map == Some(path) {
-            maps.push(CsvMaps::read(model, path)?);
+            maps.push(CsvMaps::read(model, path).map_err(|error| error.about(path))?);
         }
     }
     let mut finding = Finding { model, maps, tables: OnceCell::new(), found: vec![] };
     for path in paths {
-        finding.path(path)?;
+        finding.path(path).map_err(|error| error.about(path))?;
     }
     let mut found = finding.found;
     let mut seen = HashSet::new();
@@ -132,7 +132,7 @@ impl Finding<'_> {
 
     fn folder(&mut self, path: &Path) -> Result<(), LoadError> {
         let mut files = vec![];
-        search(path, FOLDERS_MAX, &mut files)?;
+        search(path, &mut files)?;
         for map in files.iter().filter(|file| is_toml(file) && CsvMaps::is_at(file)) {
             self.maps.push(CsvMaps::read(self.model, map)?);
         }
@@ -182,15 +182,11 @@ impl Finding<'_> {
             Some(packing) => self.packed(path, path, &relative, packing),
             None => {
                 let format = self.format(path, path);
-                match (&format, as_utf8(path)) {
-                    (Format::Xml, Some(Ok(spool))) => {
-                        self.add(path, relative, format, Some((spool, None)));
+                match recoded(&format, path) {
+                    Ok(spool) => {
+                        self.add(path, relative, format, spool.map(|spool| (spool, None)));
                     }
-                    (Format::Xml, Some(Err(error))) => {
-                        let problem = format!("the file cannot be read: {error}");
-                        self.unreadable(path, relative, problem);
-                    }
-                    _ => self.add(path, relative, format, None),
+                    Err(problem) => self.unreadable(path, relative, problem),
                 }
             }
         }
@@ -238,18 +234,18 @@ impl Finding<'_> {
 
     /// Takes the files in a packed one. `content` is where its bytes are.
     fn packed(&mut self, path: &Path, content: &Path, relative: &Path, packing: Packing) {
-        let is_wanted = |inner: &Path| {
-            is_searched_for(inner) && !is_beside_documents(inner)
-                || inner.file_name().is_some_and(|name| name == MANIFEST)
-        };
-        let mut unpacked = match unpack(path, content, packing, &is_wanted) {
+        // Tables need their manifest and their mappings.
+        let is_wanted =
+            |inner: &Path| has_documents(inner) || is_toml(inner) || inner.ends_with(MANIFEST);
+        let mut left = UNPACKED_BYTES_MAX;
+        let mut unpacked = match unpack(path, content, packing, &is_wanted, &mut left) {
             Ok(unpacked) => unpacked,
             Err(problem) => return self.unreadable(path, relative.to_owned(), problem),
         };
         let before = self.found.len();
         if packing == Packing::Zip {
             unpacked = self.maps_within(path, unpacked);
-            unpacked = unpacked.into_iter().map(plainly).collect();
+            unpacked = unpacked.into_iter().map(|file| plainly(file, &mut left)).collect();
             unpacked = self.tables_within(path, relative, unpacked);
         }
         if unpacked.is_empty() && self.found.len() == before {
@@ -266,11 +262,13 @@ impl Finding<'_> {
             match content {
                 Ok(spool) => {
                     let format = self.format(&named, spool.path());
-                    let spool = match (&format, as_utf8(spool.path())) {
-                        (Format::Xml, Some(Ok(recoded))) => recoded,
-                        _ => spool,
-                    };
-                    self.add(path, relative, format, Some((spool, damage)));
+                    match recoded(&format, spool.path()) {
+                        Ok(other) => {
+                            let spool = other.unwrap_or(spool);
+                            self.add(path, relative, format, Some((spool, damage)));
+                        }
+                        Err(problem) => self.unreadable(path, relative, problem),
+                    }
                 }
                 Err(problem) => self.unreadable(path, relative, problem),
             }
@@ -419,6 +417,11 @@ impl Finding<'_> {
     }
 }
 
+/// Copies a file as UTF-8 if it is XML in another encoding.
+fn recoded(format: &Format, content: &Path) -> Result<Option<Spool>, String> {
+    if *format == Format::Xml { as_utf8(content) } else { Ok(None) }
+}
+
 /// A folder in which the unpacked files of an archive have their names, as long as this value lives.
 struct View(PathBuf);
 
@@ -446,25 +449,8 @@ impl Drop for View {
     }
 }
 
-/// Unpacks a file of an archive that is packed once more.
-pub(crate) fn plainly(file: Unpacked) -> Unpacked {
-    let ending = file.inner.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    let content = match (&file.content, ending.to_ascii_lowercase().as_str()) {
-        (Ok(spool), "gz" | "gzip") => unpack(&file.inner, spool.path(), Packing::Gzip, &|_| true),
-        (Ok(_), "zip") => Err("an archive in an archive is not unpacked; unpack it first".into()),
-        _ => return file,
-    };
-    match content.map(|mut unpacked| unpacked.pop()) {
-        Ok(Some(unpacked)) => {
-            let damage = unpacked.damage.or(file.damage);
-            Unpacked { inner: file.inner.with_file_name(&unpacked.inner), damage, ..unpacked }
-        }
-        Ok(None) => file,
-        Err(problem) => Unpacked { content: Err(problem), ..file },
-    }
-}
-
-fn is_toml(path: &Path) -> bool {
+/// Whether a file may be one of mappings.
+pub(crate) fn is_toml(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
 }
 
@@ -495,11 +481,15 @@ pub(crate) fn refuse_as_output(files: &[SourceFile], path: &Path) -> Result<(), 
 }
 
 /// Finds the files of a folder that may be loaded, by name.
-pub(crate) fn search(
-    folder: &Path,
-    depth: usize,
-    files: &mut Vec<PathBuf>,
-) -> Result<(), LoadError> {
+///
+/// # Errors
+///
+/// [`LoadError::Path`].
+pub(crate) fn search(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), LoadError> {
+    search_to(FOLDERS_MAX, folder, files)
+}
+
+fn search_to(depth: usize, folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), LoadError> {
     let wrong = |problem: String| LoadError::Path { path: folder.to_owned(), problem };
     let Some(depth) = depth.checked_sub(1) else {
         return Err(wrong(format!("folders are nested deeper than {FOLDERS_MAX}")));
@@ -515,8 +505,8 @@ pub(crate) fn search(
         }
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_folder {
-            search(&path, depth, files)?;
-        } else if is_searched_for(&path) && !is_beside_documents(&path) {
+            search_to(depth, &path, files)?;
+        } else if has_documents(&path) || is_toml(&path) {
             if files.len() >= FILES_MAX {
                 return Err(wrong(format!("more than {FILES_MAX} files; load it in parts")));
             }
@@ -526,12 +516,14 @@ pub(crate) fn search(
     Ok(())
 }
 
-/// Whether a file in a folder is loaded, or tells how others are.
-fn is_searched_for(path: &Path) -> bool {
-    let ends_with =
-        |wanted: &str| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(wanted));
-    let inner = if ends_with("gz") { path.with_extension("") } else { path.to_owned() };
-    Extension::of(&inner).is_some() || ends_with("zip") || is_toml(path)
+/// Whether a file in a folder or archive has documents, by its name.
+pub(crate) fn has_documents(path: &Path) -> bool {
+    let is_wanted = match Packing::named(path) {
+        Some(Packing::Gzip) => Extension::of(&path.with_extension("")).is_some(),
+        Some(Packing::Zip) => true,
+        None => Extension::of(path).is_some(),
+    };
+    is_wanted && !is_beside_documents(path)
 }
 
 /// Files that an export writes beside its documents. Deletions are not documents; a file that is
@@ -539,7 +531,7 @@ fn is_searched_for(path: &Path) -> bool {
 const BESIDE_DOCUMENTS: [&str; 3] = ["manifest.json", "deletes.jsonl", "deletes.jsonl.gz"];
 
 /// Whether a file in a folder or archive is one that an export writes beside its documents.
-pub(crate) fn is_beside_documents(path: &Path) -> bool {
+fn is_beside_documents(path: &Path) -> bool {
     path.file_name().is_some_and(|name| BESIDE_DOCUMENTS.iter().any(|beside| name == *beside))
 }
 
@@ -582,6 +574,24 @@ mod tests {
                 ("sections/part 1.json", Format::Json(Layout::Array, resource("sections"))),
             ]
         );
+    }
+
+    #[test]
+    fn files_in_folders_and_archives_are_those_with_documents() {
+        for (name, is_wanted) in [
+            ("a/students.jsonl", true),
+            ("students.json.gz", true),
+            ("students.json.gzip", true),
+            ("students.gz", false),
+            ("year.ZIP", true),
+            ("pupils.csv", true),
+            ("pupils.toml", false),
+            ("manifest.json", false),
+            ("a/deletes.jsonl.gz", false),
+            ("notes.txt", false),
+        ] {
+            assert_eq!(has_documents(Path::new(name)), is_wanted, "{name}");
+        }
     }
 
     #[test]

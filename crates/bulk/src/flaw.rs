@@ -1,6 +1,6 @@
 //! Faults in one record that are found before it is checked as a document.
 
-use homeroom_document::Code;
+use homeroom_document::{Code, DOCUMENT_BYTES_MAX};
 
 /// A part of a record that cannot be read as the model describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,4 +18,18 @@ pub(crate) struct Flaw {
     pub message: String,
     /// How to correct it.
     pub hint: &'static str,
+}
+
+impl Flaw {
+    /// Returns the flaw of a document that is too large.
+    pub(crate) fn too_large() -> Self {
+        Self {
+            place: None,
+            code: Code::TooLarge,
+            path: String::new(),
+            general: "A document is too large.",
+            message: format!("The document is larger than {DOCUMENT_BYTES_MAX} bytes."),
+            hint: "Split it, or leave out what is not needed.",
+        }
+    }
 }

@@ -5,7 +5,6 @@ use std::io::{BufReader, Seek, SeekFrom};
 use std::path::Path;
 
 use homeroom_document::Code;
-use homeroom_document::DOCUMENT_BYTES_MAX;
 use homeroom_document::json::{Json, JsonError};
 use homeroom_document::validate::unknown_members;
 use homeroom_model::{Model, ResourceId};
@@ -98,14 +97,7 @@ impl JsonFile<'_> {
             Record::new(at, resource, json, flaw.into_iter().collect(), vec![])
         };
         if items.is_too_large {
-            let flaw = Flaw {
-                place: None,
-                code: Code::TooLarge,
-                path: String::new(),
-                general: "A document is too large.",
-                message: format!("The document is larger than {DOCUMENT_BYTES_MAX} bytes."),
-                hint: "Split it, or leave out what is not needed.",
-            };
+            let flaw = Flaw::too_large();
             return record(self.resource, Json::Null, Some(flaw));
         }
         let read = match self.resource {

@@ -53,6 +53,7 @@ mod json_items;
 mod levels;
 mod load;
 mod manifest;
+mod not_taken;
 mod packed;
 mod place;
 mod plain;
@@ -74,7 +75,8 @@ mod xml;
 pub use error::LoadError;
 pub use find::STDIN_BYTES_MAX;
 pub use load::{LoadOptions, Phase, Progress, load, load_as, load_direct, load_documents};
-pub use plain::{NotTaken, PlainFile, plain_files};
+pub use not_taken::{NotTaken, What, rejects};
+pub use plain::{PlainFile, plain_files};
 pub use reject::{
     Cause, Duplicate, FileCounts, Lacking, Missing, Reject, RejectedAt, Repeats, Summary, Tally,
     Warning,

@@ -42,12 +42,9 @@ pub(crate) struct Unpacked {
 impl Packing {
     /// Finds out how a file is packed, by its name, or by its first bytes if that says nothing.
     pub(crate) fn of(path: &Path, is_known: bool) -> Option<Self> {
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        match ending.to_ascii_lowercase().as_str() {
-            "gz" | "gzip" => return Some(Self::Gzip),
-            "zip" => return Some(Self::Zip),
-            _ if is_known => return None,
-            _ => {}
+        let named = Self::named(path);
+        if named.is_some() || is_known {
+            return named;
         }
         let mut first = vec![];
         let about = std::fs::metadata(path).ok()?;
@@ -56,6 +53,15 @@ impl Packing {
         }
         File::open(path).ok()?.take(4).read_to_end(&mut first).ok()?;
         Self::of_bytes(&first)
+    }
+
+    /// Finds out how a file is packed by its name.
+    pub(crate) fn named(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "gz" | "gzip" => Some(Self::Gzip),
+            "zip" => Some(Self::Zip),
+            _ => None,
+        }
     }
 
     /// Finds out how content is packed by its first bytes.
@@ -68,7 +74,8 @@ impl Packing {
     }
 }
 
-/// Unpacks a file. `content` is where its bytes are.
+/// Unpacks a file. `content` is where its bytes are; `left` is the number of bytes that it, and what is
+/// packed in it, may still have.
 ///
 /// # Errors
 ///
@@ -78,6 +85,7 @@ pub(crate) fn unpack(
     content: &Path,
     packing: Packing,
     is_wanted: &dyn Fn(&Path) -> bool,
+    left: &mut u64,
 ) -> Result<Vec<Unpacked>, String> {
     let unreadable = |error: io::Error| format!("the file cannot be read: {error}");
     let file = File::open(content).map_err(unreadable)?;
@@ -86,13 +94,38 @@ pub(crate) fn unpack(
             let packed = file.metadata().map_err(unreadable)?.len();
             let inner = path.file_name().map(PathBuf::from).unwrap_or_default().with_extension("");
             let decoder = MultiGzDecoder::new(BufReader::new(file));
-            Ok(vec![unpacked(inner, decoder, packed, UNPACKED_BYTES_MAX)?])
+            Ok(vec![unpacked(inner, decoder, packed, left)?])
         }
-        Packing::Zip => unzip(file, is_wanted),
+        Packing::Zip => unzip(file, is_wanted, left),
     }
 }
 
-fn unzip(file: File, is_wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<Unpacked>, String> {
+/// Unpacks a file of an archive that is packed once more.
+pub(crate) fn plainly(file: Unpacked, left: &mut u64) -> Unpacked {
+    let content = match (&file.content, Packing::named(&file.inner)) {
+        (Ok(spool), Some(Packing::Gzip)) => {
+            unpack(&file.inner, spool.path(), Packing::Gzip, &|_| true, left)
+        }
+        (Ok(_), Some(Packing::Zip)) => {
+            Err("an archive in an archive is not unpacked; unpack it first".into())
+        }
+        _ => return file,
+    };
+    match content.map(|mut unpacked| unpacked.pop()) {
+        Ok(Some(unpacked)) => {
+            let damage = unpacked.damage.or(file.damage);
+            Unpacked { inner: file.inner.with_file_name(&unpacked.inner), damage, ..unpacked }
+        }
+        Ok(None) => file,
+        Err(problem) => Unpacked { content: Err(problem), ..file },
+    }
+}
+
+fn unzip(
+    file: File,
+    is_wanted: &dyn Fn(&Path) -> bool,
+    left: &mut u64,
+) -> Result<Vec<Unpacked>, String> {
     let broken =
         |error: zip::result::ZipError| format!("it is no zip archive that can be read: {error}");
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(broken)?;
@@ -100,7 +133,6 @@ fn unzip(file: File, is_wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<Unpacked>,
         return Err(format!("the archive has more than {ENTRIES_MAX} files; pack fewer together"));
     }
     let mut all = vec![];
-    let mut left = UNPACKED_BYTES_MAX;
     for at in 0..archive.len() {
         let name = archive.name_for_index(at).map(plain_path);
         let entry = match archive.by_index(at) {
@@ -117,12 +149,7 @@ fn unzip(file: File, is_wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<Unpacked>,
             continue;
         }
         let packed = entry.compressed_size();
-        let found = unpacked(inner, entry, packed, left)?;
-        if let Ok(spool) = &found.content {
-            let bytes = std::fs::metadata(spool.path()).map_or(0, |about| about.len());
-            left = left.saturating_sub(bytes);
-        }
-        all.push(found);
+        all.push(unpacked(inner, entry, packed, left)?);
     }
     all.sort_by(|a, b| a.inner.cmp(&b.inner));
     Ok(all)
@@ -132,11 +159,15 @@ fn unpacked(
     inner: PathBuf,
     source: impl Read,
     packed: u64,
-    bytes_max: u64,
+    left: &mut u64,
 ) -> Result<Unpacked, String> {
+    let bytes_max = *left;
     let allows = |bytes: u64| {
         if bytes > bytes_max {
-            return Err(format!("it has more than {bytes_max} bytes when it is unpacked"));
+            return Err(format!(
+                "it, and what was packed with it, has more than {UNPACKED_BYTES_MAX} bytes when it is \
+                 unpacked"
+            ));
         }
         if bytes > ANY_RATIO_BYTES && bytes / packed.max(1) > RATIO_MAX {
             return Err(format!(
@@ -149,6 +180,7 @@ fn unpacked(
     let spooled = Spool::of(source, allows)
         .map_err(|error| format!("its content cannot be kept for reading: {error}"))?;
     let Spooled { spool, bytes, lines, damage } = spooled;
+    *left = left.saturating_sub(bytes);
     if bytes == 0
         && let Some(problem) = damage
     {
@@ -182,7 +214,39 @@ fn is_hidden(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
+
+    fn gzip(content: &[u8]) -> Vec<u8> {
+        let mut out = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
+        out.write_all(content).unwrap();
+        out.finish().unwrap()
+    }
+
+    #[test]
+    fn what_is_packed_twice_in_an_archive_counts_for_the_whole_of_it() {
+        let folder = crate::tests::Folder::new();
+        let mut zip = zip::ZipWriter::new(io::Cursor::new(vec![]));
+        let packed = gzip(&[b' '; 1_000]);
+        for name in ["a.jsonl.gz", "b.jsonl.gz", "c.jsonl.gz"] {
+            zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+            zip.write_all(&packed).unwrap();
+        }
+        let path = folder.write("in.zip", zip.finish().unwrap().into_inner());
+        let mut left = 3 * packed.len() as u64 + 2_500;
+
+        let unpacked = unpack(&path, &path, Packing::Zip, &|_| true, &mut left).unwrap();
+        let plain: Vec<_> = unpacked.into_iter().map(|file| plainly(file, &mut left)).collect();
+
+        let bytes = |file: &Unpacked| {
+            let content = file.content.as_ref().ok();
+            content.map_or(0, |spool| std::fs::metadata(spool.path()).unwrap().len())
+        };
+        assert_eq!(plain.iter().map(bytes).sum::<u64>(), 2_000);
+        let cut: Vec<_> = plain.iter().filter_map(|file| file.damage.as_ref()).collect();
+        assert!(matches!(cut[..], [only] if only.message.contains("packed with it")), "{cut:?}");
+    }
 
     #[test]
     fn a_path_in_an_archive_never_leads_out_of_it() {

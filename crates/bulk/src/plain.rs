@@ -7,16 +7,14 @@ use std::sync::Arc;
 
 use crate::encoding::as_utf8;
 use crate::error::LoadError;
-use crate::find::{is_beside_documents, plainly, search};
+use crate::find::{has_documents, is_toml, search};
 use crate::json_items::{Items, Layout, layout, spans_lines};
 use crate::manifest::{self, List};
-use crate::packed::{Packing, unpack};
+use crate::not_taken::{NotTaken, What};
+use crate::packed::{Packing, UNPACKED_BYTES_MAX, plainly, unpack};
 use crate::place::{Malformed, Spot};
 use crate::source::{Extension, Format, irregular};
 use crate::spool::{Spool, SpoolWriter};
-
-/// Deepest level of folders that is searched.
-const FOLDERS_MAX: usize = 32;
 
 /// A file to be sent to a service.
 #[derive(Debug, Clone)]
@@ -26,17 +24,6 @@ pub struct PlainFile {
     /// Where its content is, as long as this value lives.
     pub content: PathBuf,
     _kept: Option<Arc<Spool>>,
-}
-
-/// A file, or a part of one, that a service does not take.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotTaken {
-    /// Path of the file.
-    pub file: PathBuf,
-    /// Line at which the fault is, from 1.
-    pub line: u64,
-    /// Why, as a sentence without its end.
-    pub problem: String,
 }
 
 /// Finds the files below all paths and makes them plain; those that cannot be are told by name.
@@ -51,10 +38,10 @@ pub fn plain_files(paths: &[PathBuf]) -> Result<(Vec<PlainFile>, Vec<NotTaken>),
         let about = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
         if about.is_dir() {
             let mut files = vec![];
-            search(path, FOLDERS_MAX, &mut files)?;
+            search(path, &mut files)?;
             for file in files {
                 // A list stands for files that are in the folder, too; a mapping is no document.
-                if is_mapping(&file) || manifest::listed(&file)?.is_some() {
+                if is_toml(&file) || manifest::listed(&file)?.is_some() {
                     continue;
                 }
                 all.file(&file);
@@ -78,10 +65,6 @@ pub fn plain_files(paths: &[PathBuf]) -> Result<(Vec<PlainFile>, Vec<NotTaken>),
     Ok((all.files, all.not_taken))
 }
 
-fn is_mapping(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
-}
-
 #[derive(Default)]
 struct Plain {
     files: Vec<PlainFile>,
@@ -90,8 +73,7 @@ struct Plain {
 
 impl Plain {
     fn refuse(&mut self, file: &Path, problem: &str) {
-        let (file, problem) = (file.to_owned(), problem.to_owned());
-        self.not_taken.push(NotTaken { file, line: 1, problem });
+        self.not_taken.push(NotTaken::file(file, problem));
     }
 
     fn file(&mut self, path: &Path) {
@@ -101,19 +83,16 @@ impl Plain {
         let Some(packing) = Packing::of(path, Extension::of(path).is_some()) else {
             return self.plain(path, path, None);
         };
-        let is_wanted = |inner: &Path| {
-            let ending = inner.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-            let is_packed = matches!(&*ending.to_ascii_lowercase(), "gz" | "gzip" | "zip");
-            (is_packed || Extension::of(inner).is_some()) && !is_beside_documents(inner)
-        };
-        let unpacked = match unpack(path, path, packing, &is_wanted) {
+        let mut left = UNPACKED_BYTES_MAX;
+        let unpacked = match unpack(path, path, packing, &has_documents, &mut left) {
             Ok(unpacked) => unpacked,
             Err(problem) => return self.refuse(path, &problem),
         };
         if unpacked.is_empty() {
             return self.refuse(path, "the archive has no .xml, .jsonl, .ndjson or .json file");
         }
-        for file in unpacked.into_iter().map(plainly) {
+        for file in unpacked {
+            let file = if packing == Packing::Zip { plainly(file, &mut left) } else { file };
             let name = match packing {
                 Packing::Gzip => path.with_file_name(&file.inner),
                 Packing::Zip => path.join(&file.inner),
@@ -125,17 +104,16 @@ impl Plain {
                 }
                 Err(problem) => self.refuse(&name, &problem),
             }
-            self.malformed(&name, file.damage);
+            self.parts(&name, file.damage.map(|damage| (What::Part, damage)));
         }
     }
 
-    fn malformed(&mut self, name: &Path, malformed: impl IntoIterator<Item = Malformed>) {
-        let told = |Malformed { line, message, .. }| NotTaken {
-            file: name.to_owned(),
-            line,
-            problem: message,
+    fn parts(&mut self, name: &Path, parts: impl IntoIterator<Item = (What, Malformed)>) {
+        let told = |(what, Malformed { line, column, message })| {
+            let file = name.to_owned();
+            NotTaken { file, line, column, what, problem: message }
         };
-        self.not_taken.extend(malformed.into_iter().map(told));
+        self.not_taken.extend(parts.into_iter().map(told));
     }
 
     /// Takes a file that is not packed, under a name.
@@ -158,21 +136,22 @@ impl Plain {
             Ok(Some(_)) if spans() => Layout::Values,
             Ok(Some(_)) => {
                 return match as_utf8(content) {
-                    Some(Ok(spool)) => {
+                    Ok(Some(spool)) => {
                         let content = spool.path().to_owned();
                         take(&content, Some(Arc::new(spool)));
                     }
-                    _ => take(content, kept),
+                    Ok(None) => take(content, kept),
+                    Err(problem) => self.refuse(name, &problem),
                 };
             }
             Ok(None) => return self.refuse(name, "the file is empty"),
             Err(error) => return self.refuse(name, &format!("the file cannot be read: {error}")),
         };
         match lines(content, layout) {
-            Ok((spool, strays)) => {
+            Ok((spool, parts)) => {
                 let content = spool.path().to_owned();
                 take(&content, Some(Arc::new(spool)));
-                self.malformed(name, strays);
+                self.parts(name, parts);
             }
             Err(problem) => self.refuse(name, &problem),
         }
@@ -180,22 +159,21 @@ impl Plain {
 }
 
 /// Writes each document of a file on a line of its own: the one on which it begins, if it is the only
-/// one there.
-fn lines(path: &Path, layout: Layout) -> Result<(Spool, Vec<Malformed>), String> {
+/// one there. Also returns what is not written.
+fn lines(path: &Path, layout: Layout) -> Result<(Spool, Vec<(What, Malformed)>), String> {
     let unreadable = |error: std::io::Error| format!("the file cannot be read: {error}");
     let kept = |error: std::io::Error| format!("its lines cannot be kept for sending: {error}");
     let source = BufReader::new(File::open(path).map_err(unreadable)?);
     let mut items = Items::new(source, layout, Spot::START);
     let mut out = BufWriter::new(SpoolWriter::new().map_err(kept)?);
-    let mut line = 1;
+    let (mut line, mut too_large) = (1, vec![]);
     while let Some(start) = items.next().map_err(|malformed| malformed.message)? {
         while line < start.line {
             out.write_all(b"\n").map_err(kept)?;
             line += 1;
         }
         if items.is_too_large {
-            let message = "the document is too large".to_owned();
-            items.strays.push(Malformed { line: start.line, column: 1, message });
+            too_large.push((What::TooLarge, start.malformed("the document is too large")));
             continue;
         }
         // Outside of strings a line break is as good as a blank; inside it is wrong either way.
@@ -209,5 +187,6 @@ fn lines(path: &Path, layout: Layout) -> Result<(Spool, Vec<Malformed>), String>
         line += 1;
     }
     let out = out.into_inner().map_err(|error| kept(error.into_error()))?;
-    Ok((out.finish(), items.strays))
+    let strays = items.strays.into_iter().map(|stray| (What::Part, stray));
+    Ok((out.finish(), strays.chain(too_large).collect()))
 }

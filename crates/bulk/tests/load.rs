@@ -18,6 +18,8 @@ mod order;
 mod rejects;
 #[path = "load/resuming.rs"]
 mod resuming;
+#[path = "load/sending.rs"]
+mod sending;
 mod support;
 #[path = "load/taking_back.rs"]
 mod taking_back;

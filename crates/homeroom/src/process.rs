@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use rustix::param::{clock_ticks_per_second, page_size};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Free space of a file system, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +40,24 @@ pub struct Process {
     open_files_max: Option<u64>,
 }
 
+/// Raises the limit on open files as far as the system allows: each connection of a server is one, and
+/// so is each file that a load unpacks, and the usual limit is 1,024. Returns the limit.
+pub fn raise_open_files() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(limit = limit.current, %error, "the limit of open files cannot be raised");
+    }
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
 impl Process {
     /// Reads the figures; `None` on a system without `/proc`.
     pub fn read() -> Option<Self> {
         let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
         let boot = std::fs::read_to_string("/proc/stat").ok()?;
         let open_files = std::fs::read_dir("/proc/self/fd").ok()?.count() as u64;
-        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+        let limit = getrlimit(Resource::Nofile);
         Self::of(&stat, &boot, open_files, limit.current)
     }
 

@@ -18,7 +18,6 @@ use homeroom_http::{Cors, Site};
 use homeroom_jobs::{Kind, Runner};
 use homeroom_store::ChangedAt;
 use rustix::fs::{Access as FileAccess, access};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
 use crate::app::App;
@@ -55,17 +54,6 @@ const ADMIN_CONNECTIONS_MAX: u64 = 256;
 /// for each core; at most half of all.
 const FILES_KEPT: u64 = 64;
 const FILES_KEPT_FOR_CORE: u64 = 16;
-
-/// Raises the limit on open files as far as the system allows: each connection is one, and the
-/// usual limit is 1,024. Returns the limit.
-fn raise_open_files() -> u64 {
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!(limit = limit.current, %error, "the limit of open files cannot be raised");
-    }
-    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
-}
 
 /// Returns the most connections of the API, at most `wanted`, and of the admin listener, so that the
 /// store can open files whatever clients do.
@@ -145,7 +133,7 @@ impl Server {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let wanted = config.server.connections_max;
         let (connections, admin_connections) =
-            connections(raise_open_files(), cores as u64, wanted);
+            connections(crate::process::raise_open_files(), cores as u64, wanted);
         let limits = Limits { connections, ..limits(config) };
         let pages = Cors { origins: config.server.cors_origins.clone(), ..Cors::default() };
         let origins = Origins {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use homeroom_bulk::{LoadError, NotTaken, RESULTS, Summary};
+use homeroom_bulk::{LoadError, RESULTS, Summary};
 use homeroom_http::Timestamp;
 use serde_json::{Value, json};
 
@@ -86,39 +86,18 @@ pub fn run(args: &UploadArgs) -> Result<Exit, Failure> {
     // Before anything is uploaded, as the file may not be written.
     let results = args.results.as_deref().map(|path| RESULTS.create(path)).transpose();
     let results = results.map_err(LoadError::from)?;
+    // A file that is unpacked, or written as lines, stays open.
+    crate::process::raise_open_files();
     let (sources, not_taken) = find(&args.paths)?;
-    let mut ended = Ended { summary: Summary::default(), rejects: vec![] };
+    let mut ended = Ended { summary: Summary::default(), rejects: vec![], has_causes: true };
     if !sources.is_empty() {
         let runtime = super::serve::runtime()?;
         ended = runtime.block_on(upload(args, &sources))?;
     }
-    ended.summary.rejected += not_taken.len() as u64;
-    let mut not_taken: Vec<Value> = not_taken.iter().map(refused_here).collect();
-    if !args.json {
-        for reject in &not_taken {
-            let (file, message) = (&reject["file"], &reject["message"]);
-            let (file, message) = (file.as_str().unwrap_or(""), message.as_str().unwrap_or(""));
-            crate::exit::say!("{file}: {message}\n");
-        }
-    }
-    ended.rejects.append(&mut not_taken);
+    let (rejects, summary) = homeroom_bulk::rejects(&not_taken);
+    ended.summary.add(summary);
+    ended.rejects.extend(rejects.iter().map(|reject| json!(reject)));
     report(args, &ended, results)
-}
-
-/// Returns a file that was not sent, as the loader writes a reject.
-fn refused_here(refused: &NotTaken) -> Value {
-    let NotTaken { file, line, problem } = refused;
-    json!({
-        "file": file,
-        "line": line,
-        "type": "urn:ed-fi:api:bad-request",
-        "message": format!("It was not uploaded: {problem}."),
-        "hint": "The other files are uploaded.",
-        "count": 1,
-        "status_code": 400,
-        "method": "json",
-        "line_numbers": [line],
-    })
 }
 
 /// An operation that has ended.
@@ -126,6 +105,8 @@ struct Ended {
     summary: Summary,
     /// The rejects, as the loader writes them.
     rejects: Vec<Value>,
+    /// Whether the summary has the causes of all rejects.
+    has_causes: bool,
 }
 
 async fn upload(args: &UploadArgs, sources: &[Source]) -> Result<Ended, Failure> {
@@ -291,7 +272,8 @@ async fn results(
         summary => serde_json::from_value(renamed(summary.clone(), &names))
             .map_err(|error| Failure::because("reading the server's answer", error))?,
     };
-    Ok(Ended { summary, rejects })
+    let has_causes = !summary.causes.is_empty() || rejects.is_empty();
+    Ok(Ended { summary, rejects, has_causes })
 }
 
 /// Returns an exception as the loader writes a reject.
@@ -355,7 +337,7 @@ fn report(args: &UploadArgs, ended: &Ended, results: Option<File>) -> Result<Exi
         }
     } else {
         crate::exit::print(&super::load::told(&ended.summary, has_results, false));
-        if ended.summary.causes.is_empty() {
+        if !ended.has_causes {
             for reject in &ended.rejects {
                 let (file, message) = (&reject["file"], &reject["message"]);
                 crate::exit::say!(

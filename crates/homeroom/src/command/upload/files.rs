@@ -46,7 +46,7 @@ pub fn find(paths: &[PathBuf]) -> Result<(Vec<Source>, Vec<NotTaken>), Failure> 
         let name = file.name.clone();
         match source(file) {
             Ok(source) => found.push(source),
-            Err(problem) => not_taken.push(NotTaken { file: name, line: 1, problem }),
+            Err(problem) => not_taken.push(NotTaken::file(&name, problem)),
         }
     }
     if found.is_empty() && not_taken.is_empty() {
