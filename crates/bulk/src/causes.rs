@@ -18,8 +18,9 @@ const REJECTED_MAX: usize = 2_000_000;
 /// Most examples that are kept per cause.
 const EXAMPLES: usize = 3;
 
-/// Most documents that are remembered per cause as lacking.
-const LACKING_MAX: usize = 50;
+/// Most documents that are counted per cause as lacking. Of more, the rarest is forgotten, so that one
+/// which more than a hundredth of the records lack is always among them.
+const LACKING_MAX: usize = 100;
 /// Most of them that are told.
 const LACKING_TOLD: usize = 5;
 
@@ -125,18 +126,20 @@ impl Causes {
         let is_only = u64::from(missing.len() == 1);
         let all = self.lacking.entry(id).or_default();
         for Missing { resource, key, .. } in missing {
-            let is_full = all.len() == LACKING_MAX;
-            match all.iter_mut().find(|there| there.key == *key && there.resource == *resource) {
-                Some(there) => {
-                    there.count += 1;
-                    there.releases += is_only;
-                }
-                None if !is_full => {
-                    let (resource, key) = (resource.clone(), key.clone());
-                    all.push(Lacking { resource, key, count: 1, releases: is_only });
-                }
-                None => {}
+            let same = |there: &Lacking| there.key == *key && there.resource == *resource;
+            if let Some(there) = all.iter_mut().find(|there| same(there)) {
+                there.count += 1;
+                there.releases += is_only;
+                continue;
             }
+            let mut uncounted = 0;
+            if all.len() == LACKING_MAX
+                && let Some(rarest) = (0..all.len()).min_by_key(|at| at_most(&all[*at]))
+            {
+                uncounted = at_most(&all.swap_remove(rarest));
+            }
+            let (resource, key) = (resource.clone(), key.clone());
+            all.push(Lacking { resource, key, count: 1, releases: is_only, uncounted });
         }
     }
 
@@ -221,6 +224,11 @@ impl Causes {
     }
 }
 
+/// Returns the most records that may lack a document.
+fn at_most(lacking: &Lacking) -> u64 {
+    lacking.count + lacking.uncounted
+}
+
 impl CauseId {
     /// Returns the cause with an index.
     pub(crate) fn of_index(index: u32) -> Self {
@@ -278,6 +286,48 @@ mod tests {
         causes.remember(NaturalKey([1; 16]), follower, at);
 
         assert_eq!(causes.of_rejected(NaturalKey([1; 16])), Some((root, at)));
+    }
+
+    #[test]
+    fn the_documents_that_most_records_lack_are_told_however_late_they_come() {
+        let mut causes = Causes::default();
+        let id = cause(&mut causes, "a", 1, None);
+        let missing = |key: &str| Missing::new("Student", key.to_owned(), "$".into());
+        let mut lack = |key: &str| causes.lack(id, std::iter::once(&missing(key)));
+        // Each of many first, and then one that half of the records lack.
+        (0..300).for_each(|n| lack(&format!("early {n}")));
+        for n in 0..300 {
+            lack("often");
+            lack(&format!("late {n}"));
+        }
+
+        let lacking = causes.sorted().remove(0).lacking;
+
+        let first = &lacking[0];
+        assert_eq!(first.key, "often", "{lacking:?}");
+        assert!(first.count <= 300 && first.count + first.uncounted >= 300, "{first:?}");
+        assert!(first.count >= 290, "{first:?}");
+        assert_eq!(first.releases, first.count);
+    }
+
+    #[test]
+    fn few_documents_that_records_lack_are_counted_exactly() {
+        let mut causes = Causes::default();
+        let id = cause(&mut causes, "a", 1, None);
+        let missing = |n: usize| Missing::new("Student", n.to_string(), "$".into());
+        for n in 0..LACKING_MAX {
+            for _ in 0..=n {
+                causes.lack(id, [missing(n), missing(0)].iter().take(1 + n % 2));
+            }
+        }
+
+        let lacking = causes.sorted().remove(0).lacking;
+
+        let told = |one: &Lacking| (one.key.clone(), one.count, one.releases, one.uncounted);
+        let of_zero = (1 + (1..LACKING_MAX).step_by(2).map(|n| n + 1).sum::<usize>()) as u64;
+        assert_eq!(told(&lacking[0]), ("0".into(), of_zero, 1, 0));
+        assert_eq!(told(&lacking[1]), ("99".into(), 100, 0, 0));
+        assert_eq!(told(&lacking[2]), ("98".into(), 99, 99, 0));
     }
 
     #[test]

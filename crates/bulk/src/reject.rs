@@ -1,5 +1,6 @@
 //! What a load reports about records that it could not load.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -169,6 +170,15 @@ pub struct Lacking {
     pub count: u64,
     /// Number of those that lack nothing else: they can be loaded, as far as is known, when it is there.
     pub releases: u64,
+    /// At most so many more records lack it, which were not counted: of documents that few records lack,
+    /// not all are remembered. Absent where all were counted.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub uncounted: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Elements or members inside records that the model does not have and that were skipped.
@@ -277,6 +287,42 @@ pub struct FileCounts {
 }
 
 impl Summary {
+    /// Adds the counts, causes and warnings of another load. The time stays.
+    pub fn add(&mut self, other: Self) {
+        self.loaded += other.loaded;
+        self.unchanged += other.unchanged;
+        self.rejected += other.rejected;
+        self.documents += other.documents;
+        self.records += other.records;
+        self.deleted += other.deleted;
+        self.repeated += other.repeated;
+        self.passed_over += other.passed_over;
+        self.files += other.files;
+        for (resource, more) in other.resources {
+            let tally = self.resources.entry(resource).or_default();
+            tally.loaded += more.loaded;
+            tally.unchanged += more.unchanged;
+            tally.rejected += more.rejected;
+            tally.deleted += more.deleted;
+            *tally = tally.complete();
+        }
+        // Causes stay together with those that follow from them.
+        let causes = std::mem::take(&mut self.causes);
+        let mut groups: Vec<Vec<Cause>> = vec![];
+        for cause in causes.into_iter().chain(other.causes) {
+            match groups.last_mut() {
+                Some(group) if cause.follows => group.push(cause),
+                _ => groups.push(vec![cause]),
+            }
+        }
+        groups.sort_by_key(|group| {
+            let first = &group[0];
+            (first.r#type == DUPLICATE, Reverse(first.count + first.following))
+        });
+        self.causes = groups.into_iter().flatten().collect();
+        self.warnings.extend(other.warnings);
+    }
+
     /// Whether everything was loaded.
     pub fn is_clean(&self) -> bool {
         self.rejected == 0

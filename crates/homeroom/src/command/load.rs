@@ -121,6 +121,8 @@ pub fn run(args: LoadArgs) -> Result<Exit, Failure> {
                 .into(),
         ));
     }
+    // A file that is unpacked, or recoded, stays open.
+    crate::process::raise_open_files();
     if let Some(folder) = &args.watch {
         let mut load = |files: &[PathBuf], results: &Path| {
             let (paths, results) = (files.to_vec(), Some(results.to_owned()));
@@ -194,7 +196,8 @@ fn expect_paths(paths: &[PathBuf]) -> Result<(), Failure> {
     match paths.iter().find(|path| *path != Path::new("-") && !path.exists()) {
         None => Ok(()),
         Some(path) => {
-            Err(Failure::Usage(format!("{}: there is no such file or folder", path.display())))
+            let problem = format!("{}: there is no such file or folder", path.display());
+            Err(Failure::Input { input: path.clone(), problem })
         }
     }
 }
@@ -355,18 +358,21 @@ pub fn told(summary: &Summary, has_results: bool, is_deleting: bool) -> String {
     );
     for cause in summary.causes.iter().take(CAUSES_SHOWN) {
         _ = writeln!(out, "\n{:>9}  {}", grouped(cause.count), cause.what);
-        if cause.following > 0 {
-            _ = writeln!(
-                out,
-                "           {} more records have no fault but that they refer to these",
-                grouped(cause.following)
-            );
+        match cause.following {
+            0 => {}
+            1 => out += "           1 more record has no fault but that it refers to these\n",
+            more => {
+                let more = grouped(more);
+                _ = writeln!(
+                    out,
+                    "           {more} more records have no fault but that they refer to these"
+                );
+            }
         }
         _ = writeln!(out, "           first in {}, line {}", cause.file, cause.line);
         _ = writeln!(out, "           {}", cause.hint);
-        for Lacking { key, count, releases, .. } in &cause.lacking {
-            let (count, releases) = (grouped(*count), grouped(*releases));
-            _ = writeln!(out, "           {key}: {count} records, {releases} lack nothing else");
+        for lacking in &cause.lacking {
+            _ = writeln!(out, "           {}", lacking_text(lacking));
         }
     }
     if summary.causes.len() > CAUSES_SHOWN {
@@ -386,6 +392,16 @@ pub fn told(summary: &Summary, has_results: bool, is_deleting: bool) -> String {
         );
     }
     out
+}
+
+/// Tells how many records lack a document.
+fn lacking_text(lacking: &Lacking) -> String {
+    let Lacking { key, count, releases, uncounted, .. } = lacking;
+    let least = if *uncounted > 0 { "at least " } else { "" };
+    let records = if *count == 1 { "record" } else { "records" };
+    let lack = if *releases == 1 { "lacks" } else { "lack" };
+    let (count, releases) = (grouped(*count), grouped(*releases));
+    format!("{key}: {least}{count} {records}, {releases} {lack} nothing else")
 }
 
 fn progress_text(progress: &Progress) -> String {
@@ -433,6 +449,20 @@ fn left_text(progress: &Progress) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_lacking_is_told_in_the_right_number() {
+        for (count, releases, uncounted, expected) in [
+            (1, 1, 0, "K: 1 record, 1 lacks nothing else"),
+            (2, 1, 0, "K: 2 records, 1 lacks nothing else"),
+            (1, 0, 0, "K: 1 record, 0 lack nothing else"),
+            (1_200, 1_100, 7, "K: at least 1,200 records, 1,100 lack nothing else"),
+        ] {
+            let (resource, key) = ("Student".to_owned(), "K".to_owned());
+            let lacking = Lacking { resource, key, count, releases, uncounted };
+            assert_eq!(lacking_text(&lacking), expected);
+        }
+    }
 
     #[test]
     fn progress_is_one_line() {
