@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::path::PathBuf;
 
 use homeroom_bulk::{LoadError, LoadOptions, Summary, load};
+use homeroom_document::Documents;
 use homeroom_store::Sql;
 use serde_json::{Value, json};
 
@@ -132,6 +133,57 @@ fn what_was_decided_before_a_checkpoint_is_not_read_again() {
 
     assert!(newest[0][0].as_integer().unwrap() > 4_000);
     assert!(again.get() < summary.documents - 3_000, "{} {summary:?}", again.get());
+}
+
+/// Most documents of a batch. One is on its way to the store while the next is filled.
+const BATCH: u64 = 1_000;
+
+#[test]
+fn only_what_came_after_the_last_checkpoint_is_read_again_which_is_at_most_a_hundredth() {
+    // Of a load of fewer than 340,000 documents, two batches may be more than a hundredth.
+    for (all, kills) in [(30_000, &[900, 908, 950][..]), (340_000, &[900])] {
+        let folder = Folder::new();
+        folder.write("in/students.jsonl", lines((0..all).map(pupil)));
+        let asked = Cell::new(0_u64);
+        // It is asked before each record, at each batch, after the survey and at the end.
+        let in_all = all + all / BATCH + 2;
+        let load_to = |target: &Documents, name: &str, resume: bool, last: u64| {
+            asked.set(0);
+            let is_stopped = || {
+                asked.set(asked.get() + 1);
+                asked.get() > last
+            };
+            let options = LoadOptions { resume, ..options(&folder, name) };
+            load(target, &options, &mut |_| {}, &is_stopped)
+        };
+        if all == 30_000 {
+            load_to(&target(), "once", false, u64::MAX).unwrap();
+            assert_eq!(asked.get(), in_all);
+        }
+        for kill in kills.iter().map(|share| in_all * share / 1_000) {
+            let (target, name) = (target(), format!("at-{kill}"));
+            load_to(&target, &name, false, kill).unwrap_err();
+
+            let summary = load_to(&target, &name, true, u64::MAX).unwrap();
+
+            // What is asked more than for the rest of one load is asked for what is read again.
+            let again = asked.get() - (in_all - kill);
+            let step = (all / 250).max(250);
+            assert!(again <= step + 2 * BATCH, "{again} after {kill} of {in_all}");
+            if all >= 340_000 {
+                assert!(again * 100 <= all, "{again} after {kill} of {in_all}");
+            }
+            assert_eq!(summary.documents, all, "{summary:?}");
+            assert_eq!(stored(&target, "students").len() as u64, all);
+        }
+    }
+}
+
+fn pupil(number: u64) -> Value {
+    json!({
+        "studentUniqueId": number.to_string(), "firstName": "A", "lastSurname": "B",
+        "birthDate": "2010-01-01",
+    })
 }
 
 #[test]
