@@ -205,6 +205,35 @@ for (const edition of ["1.2", "2004"]) {
     });
   }
 
+  for (const length of [22_000, 70_000, 250_000]) {
+    await check(`${title}: suspend data of ${length} characters that is set as the tab closes is there at the next launch`, async (fresh, registration) => {
+      const id = await add("single", odd.single);
+      const context = await fresh();
+      const { page, sco } = await launch(context, id, registration);
+      await sco.set(name.place, "before");
+      await saved(page);
+      // More than the 64 KiB that browsers carry for a page that is gone: the journal has to hold it.
+      const data = "表xü".repeat(length).slice(0, length);
+      await sco.frame.evaluate(
+        ([place, text]) =>
+          addEventListener("pagehide", () => {
+            window.sco.set("cmi.suspend_data", text);
+            window.sco.set(place, "at the very end");
+          }),
+        [name.place, data],
+      );
+      await page.close();
+
+      const again = await launch(context, id, registration);
+      same(await again.sco.get(name.place), "at the very end", "the place");
+      const found = await again.sco.get("cmi.suspend_data");
+      if (found !== data) throw new Error(`${found.length} characters came back`);
+      await again.page.close();
+      const other = await launch(await fresh(), id, registration);
+      same(await other.sco.get("cmi.suspend_data") === data, true, "whether another device has it all");
+    });
+  }
+
   await check(`${title}: with the network cut for ${CUT_MS / 1000} seconds nothing is lost, and another device goes on`, async (fresh, registration) => {
     const id = await add("two", odd.two);
     const context = await fresh();

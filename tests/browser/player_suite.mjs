@@ -159,6 +159,37 @@ for (const course of ["old", "new"]) {
     same(await other.sco.get(name.place), "in the journal", "the place in another browser");
   });
 
+  for (const status of [401, 403, 404, 410]) {
+    await check(`${title}: a proxy's own ${status} ends nothing, and what was set is sent when it lets commits through`, async (fresh, registration) => {
+      const name = names[course];
+      const context = await fresh();
+      // A browser that has taken a beacon loses nothing: here it loses all of them.
+      await context.addInitScript(() => (navigator.sendBeacon = () => true));
+      const { page, sco } = await launch(context, course, registration);
+      await sco.set(name.place, "before");
+      await saved(page);
+      let refused = 0;
+      const refuse = (route) => {
+        refused += 1;
+        return route.fulfill({ status, contentType: "text/html", body: "<h1>The proxy says no</h1>" });
+      };
+      await context.route("**/results", refuse);
+      await sco.set(name.place, "behind the proxy");
+      await page.getByText(/^Not saved yet/).waitFor({ timeout: 15_000 });
+      await page.close();
+
+      const before = refused;
+      const opening = launch(context, course, registration);
+      await until("the journal is sent", () => refused, (now) => now > before);
+      await context.unroute("**/results", refuse);
+      const again = await opening;
+      same(await again.sco.get(name.place), "behind the proxy", "the place");
+      await again.page.close();
+      const other = await launch(await fresh(), course, registration);
+      same(await other.sco.get(name.place), "behind the proxy", "the place in another browser");
+    });
+  }
+
   await check(`${title}: an earlier window undoes nothing of a later one, and its learner is told`, async (fresh, registration) => {
     const name = names[course];
     const earlier = await launch(await fresh(), course, registration);

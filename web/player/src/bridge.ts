@@ -8,13 +8,10 @@ import { read, type Ask, type State } from "./messages";
 import { Outbox } from "./outbox";
 import { Open, path12, type Path } from "./path";
 import { overlay, replay } from "./replay";
-import { road } from "./road";
+import { road, WAIT_MAX } from "./road";
 import { Sequenced } from "./sequenced";
 import { Stage } from "./stage";
 import { language, words } from "./words";
-
-/** Milliseconds that a course waits for what an earlier launch has left to be saved. */
-const REPLAY_MAX = 8000;
 
 async function path(boot: Boot): Promise<Path> {
   const { standard } = boot.course;
@@ -38,7 +35,7 @@ async function main(): Promise<void> {
   const bytesMax = (told.settings?.bodyBytesMax ?? 1024 * 1024) - 1024;
 
   // What earlier pages could not say is said first, so that content reads it.
-  const { saved, lost, rest } = await replay(await shelf.left(), way, bytesMax, REPLAY_MAX);
+  const { saved, lost, rest } = await replay(await shelf.left(), way, bytesMax, WAIT_MAX);
   if (saved) told = (await boot(location.pathname).catch(() => undefined)) ?? told;
   overlay(told, rest);
 

@@ -3,6 +3,7 @@
 
 import { isElement, isText } from "./elements";
 import type { Call, Cmi } from "./launch";
+import { bytes } from "./pending";
 
 /** The part of scorm-again's objects that the player uses. */
 export interface Inner {
@@ -39,8 +40,8 @@ const TRACED_MAX = 250;
 /** Values longer than the standards' limits: kept whole, since content that cannot suspend cannot resume. */
 const TOLERANT = new Set(["cmi.suspend_data", "cmi.comments", "cmi.location", "cmi.core.lesson_location"]);
 
-/** The most characters that such a value may have. */
-const TOLERATED_MAX = 500_000;
+/** The most bytes that such a value may have: what the server keeps. */
+const TOLERATED_BYTES_MAX = 512 * 1024;
 
 /** A name that is no element of either standard: asked in the place of others that are none, but are
  *  members of scorm-again's objects. */
@@ -102,7 +103,7 @@ export function facade(standard: "1.2" | "2004", inner: Inner, stored: Cmi, watc
       own = "301";
       return "false";
     }
-    const isLong = TOLERANT.has(element) && value.length > limit(standard, element) && value.length <= TOLERATED_MAX;
+    const isLong = TOLERANT.has(element) && value.length > limit(standard, element) && bytes(value) <= TOLERATED_BYTES_MAX;
     const result = inner.lmsSetValue(asked(element), isLong ? value.slice(0, limit(standard, element)) : value);
     if (result !== "true") {
       // Content clears a text with an empty one, which scorm-again refuses in SCORM 2004.

@@ -30,21 +30,39 @@ export interface Left {
   forget(): void;
 }
 
-/** A row of the database. */
-interface Row {
+/** A row of the database: a piece of what a page has left. */
+export interface Row {
   registration: string;
   launch: string;
   session: string;
+  /** Which piece of the text this is, from 0, of how many. */
+  piece: number;
+  pieces: number;
   sequence: number;
+  at: number;
+  /** Its piece of what is pending, as JSON. */
+  text: string;
+}
+
+/** A row of earlier versions of the player: all of what a page has left. */
+interface WholeRow {
+  registration: string;
+  launch: string;
+  session?: string;
+  sequence?: number;
   at: number;
   pending: Pending;
 }
 
-const STORE = "left";
-/** Where the first version of the player has kept what a launch has left. */
-const FIRST_STORE = "pending";
+const STORE = "pieces";
+/** Where earlier versions of the player have kept what a page has left, the first one for each launch. */
+const OLD_STORES = ["pending", "left"];
 /** The number that stands for all commits of a page: the server's greatest. */
 const SEQUENCE_MAX = 2 ** 31 - 1;
+
+/** Most characters of a piece. What is larger than 64 KiB, a browser fetches from the page after the page has written
+ *  it: too late for what is written as the page goes. A character may take two bytes. */
+const PIECE_CHARS_MAX = 24 * 1024;
 
 /** What pages have left that is older than this is of no use to anyone: 90 days in milliseconds. */
 const AGE_MAX = 90 * 24 * 3600 * 1000;
@@ -64,7 +82,7 @@ export async function openShelf(registration: string): Promise<Shelf> {
 function open(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const wait = setTimeout(() => reject(new Error("the database does not open")), 3000);
-    const request = indexedDB.open("homeroom-player", 2);
+    const request = indexedDB.open("homeroom-player", 3);
     request.onupgradeneeded = () => upgrade(request.result, request.transaction);
     request.onsuccess = () => {
       clearTimeout(wait);
@@ -79,13 +97,49 @@ function open(): Promise<IDBDatabase> {
 }
 
 function upgrade(database: IDBDatabase, transaction: IDBTransaction | null): void {
-  const store = database.createObjectStore(STORE, { keyPath: ["registration", "launch", "session"] });
-  if (!transaction || !database.objectStoreNames.contains(FIRST_STORE)) return;
-  const first = transaction.objectStore(FIRST_STORE).getAll();
-  first.onsuccess = () => {
-    for (const row of first.result as Row[]) store.put({ ...row, session: "", sequence: SEQUENCE_MAX } satisfies Row);
-    database.deleteObjectStore(FIRST_STORE);
-  };
+  const store = database.createObjectStore(STORE, { keyPath: ["registration", "launch", "session", "piece"] });
+  for (const name of OLD_STORES) {
+    if (!transaction || !database.objectStoreNames.contains(name)) continue;
+    const old = transaction.objectStore(name).getAll();
+    old.onsuccess = () => {
+      for (const { pending, ...of } of old.result as WholeRow[]) {
+        put(store, { session: "", sequence: SEQUENCE_MAX, ...of }, pending);
+      }
+      database.deleteObjectStore(name);
+    };
+  }
+}
+
+/** Writes what a page has left, in pieces. */
+function put(store: IDBObjectStore, of: Omit<Row, "piece" | "pieces" | "text">, pending: Pending): void {
+  const text = JSON.stringify(pending);
+  const pieces = Math.ceil(text.length / PIECE_CHARS_MAX);
+  for (let piece = 0; piece < pieces; piece += 1) {
+    const part = text.slice(piece * PIECE_CHARS_MAX, (piece + 1) * PIECE_CHARS_MAX);
+    store.put({ ...of, piece, pieces, text: part } satisfies Row);
+  }
+}
+
+/** All pieces of what a page has left. */
+function piecesOf(registration: string, launch: string, session: string): IDBKeyRange {
+  return IDBKeyRange.bound([registration, launch, session], [registration, launch, session, []]);
+}
+
+/** What pages have left, from its pieces in the order of their keys. What has not all of them was never whole. */
+export function whole(rows: readonly Row[]): (Omit<Left, "forget"> & { at: number })[] {
+  const found = [];
+  for (const [at, row] of rows.entries()) {
+    if (row.piece !== 0) continue;
+    const pieces = rows.slice(at, at + row.pieces);
+    const texts = pieces.filter((one) => one.launch === row.launch && one.session === row.session).map(({ text }) => text);
+    try {
+      const pending = JSON.parse(texts.join("")) as Pending;
+      found.push({ launch: row.launch, session: row.session, sequence: row.sequence, at: row.at, pending });
+    } catch {
+      // Nobody could say what it was.
+    }
+  }
+  return found;
 }
 
 class Stored implements Shelf {
@@ -99,9 +153,10 @@ class Stored implements Shelf {
     return {
       keep: (pending, sequence) =>
         this.change((store) => {
-          const row = { registration, launch, session, sequence, at: Date.now() };
-          if (pending) store.put({ ...row, pending } satisfies Row);
-          else store.delete([registration, launch, session]);
+          store.delete(piecesOf(registration, launch, session));
+          if (pending) put(store, { registration, launch, session, sequence, at: Date.now() }, pending);
+          // A page that goes does not wait until the browser has written it.
+          store.transaction.commit();
         }),
     };
   }
@@ -112,29 +167,29 @@ class Stored implements Shelf {
         const range = IDBKeyRange.bound([this.registration], [this.registration, []]);
         const request = this.database.transaction(STORE).objectStore(STORE).getAll(range);
         request.onerror = () => resolve([]);
-        request.onsuccess = () => resolve(this.inTime(request.result as Row[]));
+        request.onsuccess = () => resolve(this.inTime(whole(request.result as Row[])));
       } catch {
         resolve([]);
       }
     });
   }
 
-  private inTime(rows: Row[]): Left[] {
-    const old = rows.filter((row) => row.at < Date.now() - AGE_MAX);
-    old.forEach((row) => this.forget(row));
-    return rows
-      .filter((row) => !old.includes(row))
+  private inTime(all: ReturnType<typeof whole>): Left[] {
+    const old = all.filter((one) => one.at < Date.now() - AGE_MAX);
+    old.forEach((one) => this.forget(one));
+    return all
+      .filter((one) => !old.includes(one))
       .sort((one, other) => one.at - other.at)
-      .map((row) => ({ ...row, forget: () => this.forget(row) }));
+      .map((one) => ({ ...one, forget: () => this.forget(one) }));
   }
 
-  private forget(row: Row): void {
-    const key = [row.registration, row.launch, row.session];
+  private forget({ launch, session, sequence, at }: ReturnType<typeof whole>[number]): void {
+    const pieces = piecesOf(this.registration, launch, session);
     this.change((store) => {
-      const found = store.get(key);
+      const found = store.get([this.registration, launch, session, 0]);
       found.onsuccess = () => {
         const now = found.result as Row | undefined;
-        if (now && now.at === row.at && now.sequence === row.sequence) store.delete(key);
+        if (now && now.at === at && now.sequence === sequence) store.delete(pieces);
       };
     });
   }

@@ -14,8 +14,8 @@ export type Answer =
 
 /** The ways to the server. */
 export interface Road {
-  /** Posts a body and waits for the answer. `keepalive`: the request outlives the page. */
-  post(body: string, keepalive: boolean): Promise<Answer>;
+  /** Posts a body and waits for the answer, at most `ms`. `keepalive`: the request outlives the page. */
+  post(body: string, keepalive: boolean, ms?: number): Promise<Answer>;
   /** Hands a body to the browser for later; whether the browser took it. */
   beacon(body: string): boolean;
 }

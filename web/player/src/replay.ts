@@ -42,11 +42,13 @@ async function send(one: Left, road: Road, bytesMax: number, until: number): Pro
   for (const part of parts({ ...one.pending, calls: [] }, bytesMax)) {
     const text = body(part, { session, sequence, left: launch });
     for (;;) {
-      if (Date.now() >= until) return "again";
-      const answer = await road.post(text, false);
+      const rest = until - Date.now();
+      if (rest <= 0) return "again";
+      const answer = await road.post(text, false, rest);
       if (answer.kind === "gone" || answer.kind === "refused") return "gone";
       if (answer.kind === "saved") break;
-      await new Promise((resume) => setTimeout(resume, Math.min(wait, Math.max(0, until - Date.now()))));
+      const pause = Math.min(answer.afterMs ?? wait, Math.max(0, until - Date.now()));
+      await new Promise((resume) => setTimeout(resume, pause));
       wait = Math.min(wait * 2, RETRY.last);
     }
   }

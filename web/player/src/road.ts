@@ -2,13 +2,29 @@
 
 import type { Answer, Road } from "./outbox";
 
-/** Milliseconds after which an answer is no longer waited for. */
-const WAIT_MAX = 30_000;
+/** Milliseconds after which an answer is no longer waited for, and for which a course waits for what an earlier page
+ *  has left: what is said after content has begun may come too late, since what content sets then stays. Slow networks
+ *  need most of it; a server that cannot be reached is noticed long before. */
+export const WAIT_MAX = 30_000;
+
+/** How the types of the server's problems begin: nothing that stands between says that. */
+const OWN = "urn:ed-fi:api:";
+
+/** The problems that end a page's session, by status: there is no such launch, the server has forgotten the numbers of
+ *  the page, the launch has ended for good. */
+const ENDS: Record<number, string> = {
+  404: `${OWN}not-found`,
+  409: `${OWN}data-conflict:session-forgotten`,
+  410: `${OWN}gone`,
+};
+
+/** The statuses with which the server says that it will never take a commit as it is. */
+const REFUSES = [400, 413, 415];
 
 /** The road to the address that takes commits. */
 export function road(results: string): Road {
   return {
-    async post(body, keepalive): Promise<Answer> {
+    async post(body, keepalive, ms = WAIT_MAX): Promise<Answer> {
       let answer: Response;
       try {
         answer = await fetch(results, {
@@ -18,7 +34,7 @@ export function road(results: string): Road {
           keepalive,
           credentials: "omit",
           cache: "no-store",
-          signal: AbortSignal.timeout(WAIT_MAX),
+          signal: AbortSignal.timeout(Math.min(ms, WAIT_MAX)),
         });
       } catch {
         return { kind: "again" };
@@ -32,26 +48,35 @@ export function road(results: string): Road {
   };
 }
 
-/** What an answer means. */
+/** What an answer means. Proxies, filters and portals answer, too: what is not the server's own ends and refuses
+ *  nothing. */
 export async function understand(
   status: number,
   retryAfter: string | null,
   json: () => Promise<unknown>,
 ): Promise<Answer> {
+  const said = ((await json().catch(() => null)) ?? {}) as Said;
   if (status >= 200 && status < 300) {
-    const said = (await json().catch(() => ({}))) as { saved?: unknown; sequence?: unknown; superseded?: unknown };
-    // Not everything that answers is the server: what does not say how far all is saved has saved nothing.
-    if (typeof said?.sequence !== "number") return { kind: "again" };
+    // What does not say how far all is saved has saved nothing.
+    if (typeof said.sequence !== "number") return { kind: "again" };
     const superseded = typeof said.superseded === "object" && Object.keys(said.superseded ?? {}).length > 0;
     // The server's clock in microseconds; the learner's own clock is what the page shows.
     const at = typeof said.saved === "number" ? Math.round(said.saved / 1000) : Date.now();
     return { kind: "saved", at, sequence: said.sequence, superseded };
   }
-  // 409: the server has forgotten the numbers of this page.
-  if (status === 404 || status === 409 || status === 410) return { kind: "gone" };
-  if (status === 429 || status === 408 || status >= 500) {
-    const seconds = Number(retryAfter ?? "");
-    return seconds > 0 ? { kind: "again", afterMs: Math.min(seconds, 60) * 1000 } : { kind: "again" };
-  }
-  return { kind: "refused" };
+  const type = typeof said.type === "string" && said.status === status ? said.type : "";
+  if (type !== "" && type === ENDS[status]) return { kind: "gone" };
+  if (type.startsWith(OWN) && REFUSES.includes(status)) return { kind: "refused" };
+  const seconds = Number(retryAfter ?? "");
+  return seconds > 0 ? { kind: "again", afterMs: Math.min(seconds, 60) * 1000 } : { kind: "again" };
+}
+
+/** The members of the server's answers, as far as they are read. */
+interface Said {
+  saved?: unknown;
+  sequence?: unknown;
+  superseded?: unknown;
+  /** Of a problem: RFC 9457. */
+  type?: unknown;
+  status?: unknown;
 }

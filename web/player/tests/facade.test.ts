@@ -215,6 +215,20 @@ test("nothing but elements is reached by a name, and what is refused changes not
   }
 });
 
+test("a text that is larger than what the server keeps is refused, and content is told", async () => {
+  for (const [{ api, said }, prefix] of [[await api12(), "LMS"], [await api2004(), ""]] as const) {
+    api[`${prefix}Initialize`]?.("");
+    const set = (text: string) => api[`${prefix}SetValue`]?.("cmi.suspend_data", text);
+    const [kept, larger] = ["表".repeat(174_762), "表".repeat(174_763)];
+
+    assert.equal(set(kept), "true");
+    assert.equal(set(larger), "false");
+    assert.notEqual(api[`${prefix}GetLastError`]?.(), "0");
+    assert.equal(api[`${prefix}GetValue`]?.("cmi.suspend_data"), kept);
+    assert.equal(said.filter((one) => one.startsWith("cmi.suspend_data")).length, 1);
+  }
+});
+
 test("SCORM 1.2: what content sets after Finish is refused, as the standard says", async () => {
   const { api, said } = await api12();
   api["LMSInitialize"]?.("");

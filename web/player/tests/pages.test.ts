@@ -73,10 +73,35 @@ test("an answer of the server says whether to try again", async () => {
   assert.deepEqual(await understand(200, null, said({ a: ["cmi.location"] })), { ...saved, superseded: true });
   // A network's own page answers 200, too.
   assert.equal((await understand(200, null, nothing)).kind, "again");
-  assert.equal((await understand(200, null, () => Promise.reject(new Error("no JSON")))).kind, "again");
-  for (const status of [404, 409, 410]) assert.equal((await understand(status, null, nothing)).kind, "gone");
+  assert.equal((await understand(200, null, noJson)).kind, "again");
+  for (const [status, type] of ends) assert.equal((await understand(status, null, problem(status, type))).kind, "gone");
   assert.deepEqual(await understand(503, "2", nothing), { kind: "again", afterMs: 2000 });
   assert.deepEqual(await understand(500, null, nothing), { kind: "again" });
   assert.equal((await understand(429, null, nothing)).kind, "again");
-  assert.equal((await understand(400, null, nothing)).kind, "refused");
+  for (const status of [400, 413, 415]) {
+    assert.equal((await understand(status, null, problem(status, "any"))).kind, "refused", String(status));
+  }
 });
+
+test("what is not the server's own answer ends and refuses nothing", async () => {
+  const statuses = [300, 304, 400, 401, 403, 404, 405, 407, 409, 410, 413, 415, 451];
+  for (const status of statuses) {
+    const others: (() => Promise<unknown>)[] = [
+      noJson,
+      async () => null,
+      async () => "Forbidden",
+      async () => ({ message: "Forbidden" }),
+      async () => ({ type: "about:blank", status }),
+      // Another answer of the server's that was kept somewhere.
+      problem(status + 1, "not-found"),
+    ];
+    for (const json of others) assert.equal((await understand(status, null, json)).kind, "again", String(status));
+  }
+  for (const [status, type] of [[401, "security:authentication"], [403, "security:authorization"], [409, "data-conflict:multi-user-conflict"]] as const) {
+    assert.equal((await understand(status, null, problem(status, type))).kind, "again", type);
+  }
+});
+
+const noJson = () => Promise.reject(new Error("no JSON"));
+const problem = (status: number, type: string) => async () => ({ type: `urn:ed-fi:api:${type}`, title: "-", status });
+const ends = [[404, "not-found"], [409, "data-conflict:session-forgotten"], [410, "gone"]] as const;

@@ -28,9 +28,12 @@ function left(session: string, forgotten: string[]): Left {
 /** A road whose answers are given beforehand. */
 function road(answers: Answer[]) {
   const sent: Body[] = [];
+  const waits: number[] = [];
   return {
     sent,
-    post: async (text: string): Promise<Answer> => {
+    waits,
+    post: async (text: string, _: boolean, ms = Infinity): Promise<Answer> => {
+      waits.push(ms);
       sent.push(JSON.parse(text) as Body);
       return answers.shift() ?? { kind: "again" };
     },
@@ -71,9 +74,13 @@ test("what cannot be sent now stays for the next time", async () => {
   const forgotten: string[] = [];
   const one = left("one", forgotten);
 
-  const done = await replay([one], road([]), 1_000_000, 300);
+  const way = road([]);
+
+  const done = await replay([one], way, 1_000_000, 300);
 
   assert.deepEqual(done, { saved: false, lost: false, rest: [one] });
+  // No answer is waited for longer than the course waits.
+  assert.ok(way.waits.every((ms) => ms > 0 && ms <= 300), String(way.waits));
   assert.deepEqual(forgotten, []);
 });
 
