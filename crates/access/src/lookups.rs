@@ -33,6 +33,7 @@ pub struct LookupsFull;
 impl From<LookupsFull> for Problem {
     fn from(_: LookupsFull) -> Self {
         Self::busy(1)
+            .budget("key_lookups")
             .detail("As many callers whose key is not known here wait as may (budget key_lookups).")
     }
 }

@@ -26,6 +26,8 @@ use crate::subscription::Subscription;
 use crate::together::{beside, missing_secrets, number_anew, together};
 use crate::upstream::Clients;
 
+/// Requests that wait for the keys of issuers, where nothing else is said.
+const KEYS_WAITING: u32 = 1_024;
 /// How often a change is tried when others change the same.
 const TRIES_MAX: usize = 3;
 
@@ -94,28 +96,30 @@ struct Stored {
 impl Apis {
     /// Returns the APIs of a store, none of which is served yet.
     pub fn new(store: Store) -> Self {
-        Self::with_gates(store, Gates::default())
+        Self::with_limits(store, Gates::default(), KEYS_WAITING)
     }
 
-    /// Does the same with other limits on the calls to upstreams.
-    pub fn with_gates(store: Store, gates: Gates) -> Self {
+    /// Does the same with other limits on the calls to upstreams, and on the requests that wait for the keys
+    /// of issuers.
+    pub fn with_limits(store: Store, gates: Gates, keys_waiting: u32) -> Self {
         let shared = Arc::new(Shared {
             subscriptions: ArcSwap::default(),
             plans: ArcSwap::default(),
             clients: Clients::default(),
             gates,
             changing: Changing::default(),
-            key_sets: KeySets::default(),
+            key_sets: KeySets::new(keys_waiting.into()),
         });
         let (served, changing) = (RwLock::default(), tokio::sync::Mutex::default());
         Self { store, shared, door: OnceLock::new(), served, changing }
     }
 
-    /// Returns the figures of the calls to upstreams, of those that wait, and of long bodies that are
-    /// changed.
+    /// Returns the figures of the calls to upstreams, of those that wait, of long bodies that are changed, and
+    /// of requests that wait for the keys of issuers.
     pub fn queues(&self) -> Vec<BudgetFigures> {
-        let Shared { gates, changing, .. } = &*self.shared;
-        gates.figures().into_iter().chain(changing.figures()).collect()
+        let Shared { gates, changing, key_sets, .. } = &*self.shared;
+        let figures = gates.figures().into_iter().chain(changing.figures());
+        figures.chain([key_sets.figures()]).collect()
     }
 
     /// Returns the figures of each API and its upstreams.

@@ -14,7 +14,7 @@ use ring::digest::{SHA256, digest};
 
 use crate::definition;
 pub(crate) use renewal::KeySets;
-use renewal::{KeySet, NoKey};
+use renewal::{KeySet, NoKey, WAITING};
 use token::{Refused, Token, grant};
 
 /// Most tokens that are remembered as checked; beyond it, they are checked again.
@@ -84,9 +84,12 @@ impl Issuers {
         let Trusted { stated, keys } = &self.all[number];
         let found = keys.find(&token.header, now).await.map_err(|reason| match reason {
             NoKey::Unknown => refused("No key of the token's issuer has signed it."),
-            NoKey::Unavailable => Problem::of(Kind::ServiceUnavailable)
+            NoKey::Unavailable(seconds) => Problem::of(Kind::ServiceUnavailable)
                 .detail("The keys of the token's issuer cannot be had now.")
-                .header(RETRY_AFTER, HeaderValue::from_static("5")),
+                .header(RETRY_AFTER, HeaderValue::from(seconds)),
+            NoKey::Busy => Problem::busy(1).budget(WAITING).detail(format!(
+                "As many requests wait for the keys of the token's issuer as may (budget {WAITING})."
+            )),
         })?;
         if !found.keys.iter().any(|key| key.has_signed(&token.signed, &token.signature)) {
             return Err(refused("The token's signature is not that of its issuer."));

@@ -512,10 +512,11 @@ fn lacks(scopes: &Scopes, whose: &str) -> Problem {
 
 /// Returns the name under which a caller takes turns, and shares, with others.
 fn caller_of(call: &Call) -> Cow<'_, str> {
-    match (&call.client, call.from) {
-        (Some(client), _) => Cow::Borrowed(&client.key),
-        (None, Some(address)) => Cow::Owned(address.to_string()),
-        (None, None) => Cow::Borrowed(""),
+    match (&call.client, &call.foreign, call.from) {
+        (Some(client), _, _) => Cow::Borrowed(&client.key),
+        (None, Some(foreign), _) => Cow::Borrowed(&foreign.name),
+        (None, None, Some(address)) => Cow::Owned(address.to_string()),
+        (None, None, None) => Cow::Borrowed(""),
     }
 }
 

@@ -150,7 +150,9 @@ impl App {
             seeded = counts.collect::<Vec<_>>().join(", ");
             tracing::info!(holds = seeded, "made a new store");
         }
-        let apis = Arc::new(Apis::with_gates(store.clone(), Gates::new(gates(&config.budgets))));
+        let calls = Gates::new(gates(&config.budgets));
+        let apis = Apis::with_limits(store.clone(), calls, config.budgets.issuer_keys);
+        let apis = Arc::new(apis);
         let jobs = Jobs::new(store.clone(), config.jobs.limits());
         let blobs = Blobs::new(config.blob_place(), store.clone(), config.blob_limits());
         let courses = Courses::new(store.clone(), jobs.clone(), blobs.clone())

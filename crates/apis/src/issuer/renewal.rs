@@ -1,5 +1,6 @@
 //! The keys of an issuer as they are at its address: read when they are needed, and again when they are old
-//! or a token names one that is not among them.
+//! or a token names one that is not among them. One reading is for all who wait for it.
+#![expect(clippy::disallowed_methods, reason = "a pause begins when a reading has failed")]
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,8 +8,10 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use homeroom_client::{Client, Request, Settings, Trust, Url};
-use homeroom_gateway::{Rate, RateLimit};
-use homeroom_http::Timestamp;
+use homeroom_gateway::{Rate, RateLimit, Shares};
+use homeroom_http::{BudgetFigures, Timestamp};
+use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::keys::{Key, read_set};
 use super::token::Header;
@@ -23,19 +26,35 @@ const FRESH_SECONDS: i64 = 600;
 const KEPT_SECONDS: i64 = 86_400;
 /// How often a set is read at most, whatever tokens ask for.
 const READS: Rate = Rate { per_second: 0.1, burst: 4 };
+/// How long an address is left alone after a reading has failed.
+const PAUSE: Duration = Duration::from_secs(5);
+/// The budget of requests that wait for a reading.
+pub(super) const WAITING: &str = "issuer_keys";
 
 /// The sets of keys of all APIs, by address. APIs with one issuer share it.
-#[derive(Default)]
-pub(crate) struct KeySets(Mutex<HashMap<String, Weak<KeySet>>>);
+pub(crate) struct KeySets {
+    all: Mutex<HashMap<String, Weak<KeySet>>>,
+    /// Requests that wait, by the addresses.
+    waiting: Arc<Shares>,
+}
 
 /// The keys at one address.
 pub(super) struct KeySet {
     url: Url,
     client: Client,
     state: ArcSwap<State>,
-    /// Held while they are read.
-    reading: tokio::sync::Mutex<()>,
+    reading: Mutex<Reading>,
     reads: RateLimit,
+    waiting: Arc<Shares>,
+}
+
+/// The reading that goes on, and when the next one may begin.
+#[derive(Default)]
+struct Reading {
+    /// Is closed when it is over.
+    goes_on: Option<watch::Receiver<()>>,
+    /// The end of the pause after one that has failed.
+    paused_until: Option<Instant>,
 }
 
 #[derive(Default)]
@@ -52,8 +71,10 @@ struct State {
 pub(super) enum NoKey {
     /// The issuer has none that fits.
     Unknown,
-    /// The issuer cannot be asked.
-    Unavailable,
+    /// The issuer cannot be asked for so many seconds.
+    Unavailable(u64),
+    /// As many requests wait for its keys as may.
+    Busy,
 }
 
 /// Keys that may have signed a token.
@@ -64,13 +85,23 @@ pub(super) struct Found {
 }
 
 impl KeySets {
+    /// Creates the sets, none of which is known; so many requests may wait for them.
+    pub(crate) fn new(waiting_max: u64) -> Self {
+        Self { all: Mutex::default(), waiting: Shares::new(WAITING, waiting_max) }
+    }
+
+    /// Returns the figures of the requests that wait.
+    pub(crate) fn figures(&self) -> BudgetFigures {
+        self.waiting.figures()
+    }
+
     /// Returns the keys at an address.
     ///
     /// # Errors
     ///
     /// If it is no address, or the trusted certificates cannot be read.
     pub(super) fn of(&self, address: &str) -> Result<Arc<KeySet>, String> {
-        let mut sets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sets = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(set) = sets.get(address).and_then(Weak::upgrade) {
             return Ok(set);
         }
@@ -84,8 +115,9 @@ impl KeySets {
             url,
             client,
             state: ArcSwap::default(),
-            reading: tokio::sync::Mutex::default(),
+            reading: Mutex::default(),
             reads: RateLimit::new(READS),
+            waiting: Arc::clone(&self.waiting),
         });
         sets.retain(|_, set| set.strong_count() > 0);
         sets.insert(address.to_owned(), Arc::downgrade(&set));
@@ -139,30 +171,69 @@ impl KeySet {
         {
             if !is_younger(&before, FRESH_SECONDS) {
                 // No request waits for keys that are only somewhat old.
-                let set = Arc::clone(self);
-                tokio::spawn(async move { set.read_again(&before, now).await });
+                _ = self.reading(&before, now);
             }
             return Ok(found);
         }
-        self.read_again(&before, now).await;
+        let mut rest = PAUSE.as_secs();
+        match self.reading(&before, now) {
+            Ok(Some(mut reading)) => {
+                let place = self.waiting.take(&[&self.url.as_uri().to_string()], 1);
+                let _place = place.map_err(|_| {
+                    self.waiting.refuse();
+                    NoKey::Busy
+                })?;
+                // It is closed and never changes.
+                _ = reading.changed().await;
+            }
+            Ok(None) => {}
+            Err(seconds) => rest = seconds,
+        }
         let state = self.state.load();
         if !is_younger(&state, KEPT_SECONDS) {
-            return Err(NoKey::Unavailable);
+            return Err(NoKey::Unavailable(rest));
         }
         found(&state).ok_or(NoKey::Unknown)
     }
 
-    /// Reads the keys, unless another request has done so since `before` or they were read too often.
-    async fn read_again(&self, before: &State, now: Timestamp) {
-        let _reading = self.reading.lock().await;
-        let is_as_before = self.state.load().read_at == before.read_at;
-        if is_as_before && self.reads.admit("", now).is_ok() {
-            self.read(now).await;
+    /// Returns the reading that goes on, or begins one; [`None`] if there was one since `before`.
+    ///
+    /// # Errors
+    ///
+    /// In how many seconds one may begin, if the last one has just failed or there were too many.
+    fn reading(
+        self: &Arc<Self>,
+        before: &Arc<State>,
+        now: Timestamp,
+    ) -> Result<Option<watch::Receiver<()>>, u64> {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(goes_on) = reading.goes_on.as_ref().filter(|on| on.has_changed().is_ok()) {
+            return Ok(Some(goes_on.clone()));
         }
+        if !Arc::ptr_eq(&self.state.load(), before) {
+            return Ok(None);
+        }
+        let pause = reading.paused_until.map(|until| until.duration_since(Instant::now()));
+        if let Some(pause) = pause.filter(|pause| !pause.is_zero()) {
+            return Err(u64::try_from(pause.as_millis().div_ceil(1_000)).unwrap_or(1));
+        }
+        self.reads.take("", now)?;
+        let (ends, goes_on) = watch::channel(());
+        reading.goes_on = Some(goes_on.clone());
+        drop(reading);
+        let set = Arc::clone(self);
+        // Whoever has asked for it may leave.
+        tokio::spawn(async move {
+            let paused_until = (!set.read(now).await).then(|| Instant::now() + PAUSE);
+            let mut reading = set.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            reading.paused_until = paused_until;
+            drop((ends, reading));
+        });
+        Ok(Some(goes_on))
     }
 
-    /// Reads the keys; if that fails, those from before stay.
-    async fn read(&self, now: Timestamp) {
+    /// Reads the keys, and returns whether that is done; if not, those from before stay.
+    async fn read(&self, now: Timestamp) -> bool {
         let asked = Request::get(self.url.clone()).header("accept", "application/json");
         let read = async {
             let answer = self.client.send(asked?).await?;
@@ -181,9 +252,11 @@ impl KeySet {
                 let number = before.number + u64::from(!is_same);
                 let keys = keys.into_iter().map(Arc::new).collect();
                 self.state.store(Arc::new(State { keys, number, read_at: Some(now.seconds()) }));
+                true
             }
             Err(reason) => {
                 tracing::warn!(url = %self.url, reason, "the keys of an issuer cannot be read");
+                false
             }
         }
     }

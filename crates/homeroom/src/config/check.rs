@@ -104,6 +104,7 @@ fn zero_budget(budgets: &BudgetsConfig) -> Option<&'static str> {
         ("budgets.upstream_calls", budgets.upstream_calls),
         ("budgets.upstream_waiting", budgets.upstream_waiting),
         ("budgets.upstream_streams", budgets.upstream_streams),
+        ("budgets.issuer_keys", budgets.issuer_keys),
         ("budgets.streams_mib", budgets.streams_mib),
         ("budgets.stranger_bodies_mib", budgets.stranger_bodies_mib),
         ("budgets.bodies_mib", budgets.bodies_mib),

@@ -430,6 +430,9 @@ pub struct BudgetsConfig {
     /// Maximum number of request bodies on their way to the upstreams of an API, and of connections that
     /// have changed their protocol. Default: 4096.
     pub upstream_streams: u32,
+    /// Maximum number of requests that wait until the keys of their tokens' issuers are read; those of one
+    /// issuer have at most half of what is free. Default: 1024.
+    pub issuer_keys: u32,
     /// Maximum size of open HTTP/2 requests, without their bodies, in MiB. Default: 64.
     pub streams_mib: u32,
     /// Maximum size of request bodies on public routes, in MiB. Default: 32.
@@ -463,6 +466,7 @@ impl Default for BudgetsConfig {
             upstream_waiting: 4_096,
             upstream_wait: HumanDuration(Duration::from_millis(500)),
             upstream_streams: 4_096,
+            issuer_keys: 1_024,
             streams_mib: 64,
             stranger_bodies_mib: 32,
             bodies_mib: 256,

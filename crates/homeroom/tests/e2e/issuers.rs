@@ -1,14 +1,14 @@
 //! Tokens of other issuers, which a published API may trust.
 
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Answered, Place, Server, Upstream};
+use crate::support::{Answer, Answered, Place, Server, Upstream, metric};
 
 const ISSUER: &str = "https://login.example.org/";
 
@@ -70,8 +70,12 @@ fn claims(changes: &Value) -> Value {
 }
 
 fn published(jwks: &str) -> (Place, Server, Upstream) {
+    published_with(jwks, &[])
+}
+
+fn published_with(jwks: &str, environment: &[(&str, &str)]) -> (Place, Server, Upstream) {
     let (place, upstream) = (Place::new(), Upstream::echo());
-    let server = Server::start(&place);
+    let server = Server::start_with(&place, environment);
     let operations = json!({"openapi": "3.0.0", "paths": {
         "/items": {"get": {"security": [{"o": ["items.read"]}]}},
         "/admin": {"get": {"security": [{"o": ["items.admin"]}]}}}});
@@ -225,6 +229,61 @@ fn without_the_keys_of_an_issuer_its_tokens_get_503_and_others_go_on() {
 
     assert_eq!((foreign.status, foreign.header("retry-after")), (503, Some("5")), "{foreign:?}");
     assert_eq!(own.status, 200, "{}", own.text());
+}
+
+/// An issuer whose keys take a second, and the answers to callers who ask for them at the same time.
+fn asked_at_once(answer: String, callers: usize, room: &str) -> (Upstream, Server, Vec<Answer>) {
+    let keys = Upstream::answering(move |_| {
+        std::thread::sleep(Duration::from_secs(1));
+        Answered::With(answer.clone().into_bytes())
+    });
+    let (_place, server, _upstream) =
+        published_with(&keys.url(), &[("HOMEROOM_BUDGETS__ISSUER_KEYS", room)]);
+    let answers = std::thread::scope(|scope| {
+        let asking = (0..callers).map(|number| {
+            let token = signed(1, &claims(&json!({"jti": number})));
+            let server = &server;
+            scope.spawn(move || asked(server, "/apis/items/v1/items", &token))
+        });
+        let asking: Vec<_> = asking.collect();
+        asking.into_iter().map(|caller| caller.join().unwrap()).collect()
+    });
+    (keys, server, answers)
+}
+
+#[test]
+fn one_reading_of_keys_is_for_all_who_wait_and_after_a_failure_there_is_a_pause() {
+    let failing = "HTTP/1.1 500 Sorry\r\ncontent-length: 0\r\n\r\n".to_owned();
+    let begun = Instant::now();
+
+    let (keys, server, answers) = asked_at_once(failing, 20, "1000");
+
+    let took = begun.elapsed();
+    for answer in &answers {
+        assert_eq!((answer.status, answer.header("retry-after")), (503, Some("5")), "{answer:?}");
+    }
+    assert_eq!(keys.take().len(), 1, "after {took:?}");
+    let again = asked(&server, "/apis/items/v1/items", &signed(1, &claims(&json!({}))));
+    assert_eq!(again.status, 503);
+    assert_eq!(keys.take(), [], "it is left alone for a while");
+}
+
+#[test]
+fn more_callers_than_may_wait_for_keys_are_refused_by_the_budgets_name() {
+    let set = json!({"keys": [public(1)]}).to_string();
+    let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{set}", set.len());
+
+    let (_keys, server, answers) = asked_at_once(answer, 8, "4");
+
+    let (good, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
+    assert_eq!(good.len(), 2, "one issuer has half: {answers:?}");
+    for answer in refused {
+        assert_eq!(answer.status, 503);
+        assert!(answer.text().contains("budget issuer_keys"), "{}", answer.text());
+    }
+    let figure = |name: &str| metric(&server, &format!("{name}{{budget=\"issuer_keys\"}}"));
+    assert_eq!(figure("homeroom_budget_refused_total"), 6);
+    assert_eq!((figure("homeroom_budget_used"), figure("homeroom_budget_size")), (0, 4));
 }
 
 #[test]
