@@ -456,7 +456,11 @@ pub(crate) fn is_toml(path: &Path) -> bool {
 
 /// Refuses a database file that this process has open: closing it again would release the store's
 /// locks.
-fn refuse_open_store(path: &Path) -> Result<(), LoadError> {
+///
+/// # Errors
+///
+/// [`LoadError::Path`].
+pub(crate) fn refuse_open_store(path: &Path) -> Result<(), LoadError> {
     if is_held_here(path) {
         let problem =
             "it is a store or belongs to one; write it to files with homeroom export first".into();

@@ -74,7 +74,7 @@ mod xml;
 
 pub use error::LoadError;
 pub use find::STDIN_BYTES_MAX;
-pub use load::{LoadOptions, Phase, Progress, load, load_as, load_direct, load_documents};
+pub use load::{LoadOptions, Phase, Prepared, Progress, load, load_as, load_documents, prepare};
 pub use not_taken::{NotTaken, What, rejects};
 pub use plain::{PlainFile, plain_files};
 pub use reject::{

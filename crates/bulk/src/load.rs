@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use homeroom_document::{Catalog, Documents};
-use homeroom_model::ResourceId;
+use homeroom_model::{Model, ResourceId};
 use homeroom_store::{DIRECT_DOCUMENTS_MAX, DirectLoad, KindId, Options, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::checked::check;
 use crate::checkpoint::{Checkpoint, Keeper, Terms};
 use crate::deleting::Deleting;
 use crate::error::LoadError;
-use crate::find::{find, refuse_as_output};
+use crate::find::{find, refuse_as_output, refuse_open_store};
 use crate::intake::{Intake, Origin, given_record};
 use crate::levels::{Levels, resource_named};
 use crate::place::At;
@@ -22,6 +22,7 @@ use crate::reading::{Direction, Read, read_all, survey_all};
 use crate::reject::{FileCounts, Summary};
 use crate::report::Report;
 use crate::rights::Rights;
+use crate::source::SourceFile;
 use crate::sources::Sources;
 use crate::survey::Survey;
 use crate::target::Target;
@@ -114,8 +115,7 @@ pub fn load(
     progress: &mut dyn FnMut(&Progress),
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Summary, LoadError> {
-    let mut ending = Ending { begin: &mut |_| Ok(Target::store(target)), finish: &|| Ok(()) };
-    Ok(run(&target.catalog, &mut ending, options, progress, is_stopped)?.0)
+    prepare(&target.catalog.model, options)?.load(target, progress, is_stopped)
 }
 
 /// Does the same as [`load`] with the rights of a client, and also returns what has become of each
@@ -134,47 +134,107 @@ pub fn load_as(
 ) -> Result<(Summary, Vec<FileCounts>), LoadError> {
     let mut begin = |_| Ok(Target::store_as(target, rights));
     let mut ending = Ending { begin: &mut begin, finish: &|| Ok(()) };
-    run(&target.catalog, &mut ending, options, progress, is_stopped)
+    let prepared = prepare(&target.catalog.model, options)?;
+    run(&target.catalog, &mut ending, prepared, progress, is_stopped)
 }
 
-/// Loads files into an empty store in a file that no process has open, on the fastest path. The
-/// result is the same as that of [`load`], and is on disk when this returns.
-///
-/// The store must have been opened once with the catalog's model, and closed. Documents of the
-/// resources `seeded` do not count, because a new store has them.
+/// A load that is not refused, as far as that can be known without a store.
+pub struct Prepared<'o> {
+    options: &'o LoadOptions,
+    levels: Levels,
+    files: Vec<SourceFile>,
+    terms: Terms,
+    /// Where the load that this one continues was interrupted.
+    from: Option<Checkpoint>,
+}
+
+/// Finds the files of a load, before there is a store. It makes nothing that stays.
 ///
 /// # Errors
 ///
-/// [`LoadError::NotDirect`] when the store or the load is not suited; otherwise as [`load`].
-pub fn load_direct(
-    catalog: &Arc<Catalog>,
-    (store, seeded): (&Options, &[ResourceId]),
-    options: &LoadOptions,
-    progress: &mut dyn FnMut(&Progress),
-    is_stopped: &dyn Fn() -> bool,
-) -> Result<Summary, LoadError> {
-    let seeded: Vec<KindId> = seeded.iter().map(|id| catalog.kind(*id)).collect();
-    let direct = DirectLoad::begin(store, &seeded).map_err(|error| match error {
-        StoreError::Unusable(_) | StoreError::InUse(_) => LoadError::NotDirect(error.to_string()),
-        error => error.into(),
-    })?;
-    let mut begin = |documents: u64| {
-        if documents > DIRECT_DOCUMENTS_MAX {
-            return Err(LoadError::NotDirect(format!(
-                "a direct load takes at most {DIRECT_DOCUMENTS_MAX} documents, and these are \
-                 {documents}; load a part of the files directly, then the others without --direct"
-            )));
-        }
-        direct.commit_after((documents / COMMITS).max(COMMIT_DOCUMENTS_MIN));
-        Ok(Target::direct(catalog, &direct))
+/// [`LoadError`] when a path, a resource or a mapping is not there or cannot be used, when the results or
+/// the rejects cannot be written, and when the checkpoint is of another load.
+pub fn prepare<'o>(model: &Model, options: &'o LoadOptions) -> Result<Prepared<'o>, LoadError> {
+    let levels = Levels::of_model(model, &options.select)?;
+    let files = find(model, &options.paths, options.map.as_deref())?;
+    let (results, rejects) = (options.results.as_deref(), options.rejects.as_deref());
+    if let Some(results) = results {
+        refuse_as_output(&files, results)?;
+    }
+    let terms = Terms::of(
+        model,
+        &files,
+        (&options.select, options.strict),
+        (results, rejects, options.map.as_deref()),
+    );
+    let from = match options.checkpoint.as_deref().filter(|_| options.resume) {
+        Some(path) => Checkpoint::read(path, &terms)?,
+        None => None,
     };
-    let mut ending = Ending { begin: &mut begin, finish: &|| Ok(direct.finish()?) };
-    let loaded = run(catalog, &mut ending, options, progress, is_stopped);
-    // What was loaded is completed, whether or not the load went to its end.
-    let finished = direct.finish();
-    let (summary, _) = loaded?;
-    finished?;
-    Ok(summary)
+    if from.is_none() {
+        Report::attempt(results, rejects)?;
+    }
+    Ok(Prepared { options, levels, files, terms, from })
+}
+
+impl Prepared<'_> {
+    /// Does what [`load`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`].
+    pub fn load(
+        self,
+        target: &Documents,
+        progress: &mut dyn FnMut(&Progress),
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Summary, LoadError> {
+        let mut ending = Ending { begin: &mut |_| Ok(Target::store(target)), finish: &|| Ok(()) };
+        Ok(run(&target.catalog, &mut ending, self, progress, is_stopped)?.0)
+    }
+
+    /// Loads into an empty store in a file that no process has open, on the fastest path. The result is the
+    /// same as that of [`load`], and is on disk when this returns.
+    ///
+    /// The store must have been opened once with the catalog's model, and closed. Documents of the
+    /// resources `seeded` do not count, because a new store has them.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::NotDirect`] when the store or the load is not suited; otherwise as [`load`].
+    pub fn load_directly(
+        self,
+        catalog: &Arc<Catalog>,
+        (store, seeded): (&Options, &[ResourceId]),
+        progress: &mut dyn FnMut(&Progress),
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Summary, LoadError> {
+        let seeded: Vec<KindId> = seeded.iter().map(|id| catalog.kind(*id)).collect();
+        let direct = DirectLoad::begin(store, &seeded).map_err(|error| match error {
+            StoreError::Unusable(_) | StoreError::InUse(_) => {
+                LoadError::NotDirect(error.to_string())
+            }
+            error => error.into(),
+        })?;
+        let mut begin = |documents: u64| {
+            if documents > DIRECT_DOCUMENTS_MAX {
+                return Err(LoadError::NotDirect(format!(
+                    "a direct load takes at most {DIRECT_DOCUMENTS_MAX} documents, and these are \
+                     {documents}; load a part of the files directly, then the others without \
+                     --direct"
+                )));
+            }
+            direct.commit_after((documents / COMMITS).max(COMMIT_DOCUMENTS_MIN));
+            Ok(Target::direct(catalog, &direct))
+        };
+        let mut ending = Ending { begin: &mut begin, finish: &|| Ok(direct.finish()?) };
+        let loaded = run(catalog, &mut ending, self, progress, is_stopped);
+        // What was loaded is completed, whether or not the load went to its end.
+        let finished = direct.finish();
+        let (summary, _) = loaded?;
+        finished?;
+        Ok(summary)
+    }
 }
 
 /// How writing begins, once the number of documents is known, and how it ends.
@@ -186,31 +246,19 @@ struct Ending<'t> {
 fn run<'t>(
     catalog: &'t Arc<Catalog>,
     ending: &mut Ending<'t>,
-    options: &LoadOptions,
+    prepared: Prepared<'_>,
     progress: &mut dyn FnMut(&Progress),
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<(Summary, Vec<FileCounts>), LoadError> {
     let began = Instant::now();
+    let Prepared { options, levels, files, terms, from } = prepared;
     let model = Arc::clone(&catalog.model);
-    let levels = Levels::of_model(&model, &options.select)?;
     let shapes = Shapes::of(&model);
-    let files = find(&model, &options.paths, options.map.as_deref())?;
-    if let Some(results) = &options.results {
-        refuse_as_output(&files, results)?;
-    }
+    // The store may have been opened since they were found.
+    files.iter().try_for_each(|file| refuse_open_store(&file.path))?;
     let names = files.iter().map(|file| file.name.clone()).collect();
     let (results, rejects) = (options.results.as_deref(), options.rejects.as_deref());
     let checkpoint = options.checkpoint.as_deref();
-    let terms = Terms::of(
-        &model,
-        &files,
-        (&options.select, options.strict),
-        (results, rejects, options.map.as_deref()),
-    );
-    let from = match checkpoint.filter(|_| options.resume) {
-        Some(path) => Checkpoint::read(path, &terms)?,
-        None => None,
-    };
     let report = match &from {
         Some(from) => Report::resumed(names, results, rejects, &from.report)?,
         None => Report::new(names, results, rejects)?,

@@ -12,10 +12,10 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use homeroom_store::{OutputError, OutputKind, check_folder};
+use homeroom_store::{OutputError, OutputKind, check_folder, make_folder, remove_folders};
 
 use crate::error::LoadError;
 use crate::json_items::Layout;
@@ -78,6 +78,24 @@ impl RejectFiles {
         })?;
         mark.write_all(MARK_TEXT).map_err(wrong)?;
         Ok(Self { folder: folder.to_owned(), files: HashMap::new(), open: None, _mark: mark })
+    }
+
+    /// Refuses what [`RejectFiles::new`] refuses; what is made to find that out is removed again.
+    ///
+    /// # Errors
+    ///
+    /// As [`RejectFiles::new`].
+    pub(crate) fn attempt(folder: &Path) -> Result<(), LoadError> {
+        let wrong = |source| LoadError::Output { path: folder.to_owned(), source };
+        check_rejects(folder)?;
+        let made = make_folder(folder).map_err(wrong)?;
+        let is_marked = folder.join(MARK).symlink_metadata().is_ok();
+        let files = Self::new(folder).map(drop);
+        if files.is_ok() && !is_marked {
+            _ = std::fs::remove_file(folder.join(MARK));
+        }
+        remove_folders(&made);
+        files
     }
 
     /// Prepares the folder of an interrupted load again: what that had begun to write is removed.
@@ -309,11 +327,6 @@ fn check_rejects(folder: &Path) -> Result<(), LoadError> {
             Err(LoadError::RejectsNotEmpty { folder, found, is_earlier })
         }
     }
-}
-
-/// Makes a folder that only its owner may read, because it holds content of documents.
-fn make_folder(folder: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Returns the name in a tag.

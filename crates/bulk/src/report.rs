@@ -85,6 +85,17 @@ impl Report {
         })
     }
 
+    /// Refuses what [`Report::new`] refuses, and leaves nothing behind.
+    ///
+    /// # Errors
+    ///
+    /// As [`Report::new`].
+    pub(crate) fn attempt(results: Option<&Path>, rejects: Option<&Path>) -> Result<(), LoadError> {
+        results.map(Results::attempt).transpose()?;
+        rejects.map(RejectFiles::attempt).transpose()?;
+        Ok(())
+    }
+
     /// Makes the report of a load that continues another one. Results are added after those of the
     /// other; its rejected records have to be copied again.
     ///

@@ -22,6 +22,7 @@ use homeroom_export::views::{Dialect, renew, views};
 use homeroom_gateway::{FrontDoor, GateLimits, Gates, Limits, Metrics};
 use homeroom_http::{BudgetFigures, Route, Timestamp};
 use homeroom_jobs::Jobs;
+use homeroom_model::Model;
 use homeroom_store::{ChangedAt, Options, Snapshot, SnapshotOptions, Store, StoreUrl};
 
 use crate::config::{BudgetsConfig, Config, Part};
@@ -83,6 +84,11 @@ impl Configured {
         let standard = Standard::read(&config.standard)?;
         let composites = Arc::new(standard::composites(&config.standard, &standard.model)?);
         Ok(Self { standard, composites })
+    }
+
+    /// Returns the model that a store is opened with.
+    pub fn model(&self) -> &Model {
+        &self.standard.model
     }
 }
 

@@ -68,7 +68,7 @@ pub use snapshot::{Deleted, Edge, Identity, Snapshot, SnapshotOptions, Span};
 pub use sql::{Sql, Value};
 pub use sqlite::{
     DIRECT_DOCUMENTS_MAX, FileId, OutputError, OutputKind, check_folder, is_database, is_held_here,
-    real_file,
+    make_folder, real_file, remove_folders,
 };
 pub use store::{
     Awaited, BackingUp, Deletion, Deletions, DirectLoad, Health, Moment, Options, PostgresUrl,

@@ -42,6 +42,27 @@ impl Results {
         Ok(Self { path: path.to_owned(), out, bytes: 0 })
     }
 
+    /// Refuses what [`Results::new`] refuses; what is made to find that out is removed again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Results::new`].
+    pub(super) fn attempt(path: &Path) -> Result<(), LoadError> {
+        if path.as_os_str() == STDOUT {
+            return Ok(());
+        }
+        match std::fs::metadata(path) {
+            Ok(about) if about.is_file() || about.is_dir() => RESULTS.check(path)?,
+            // Who reads a pipe would take its end for the end of the results.
+            Ok(_) => {}
+            Err(_) => {
+                drop(RESULTS.create(path)?);
+                _ = std::fs::remove_file(path);
+            }
+        }
+        Ok(())
+    }
+
     /// Goes on after the first `bytes` bytes of the results of an interrupted load.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use homeroom_bulk::{LoadError, LoadOptions, Summary, load, load_direct};
+use homeroom_bulk::{LoadError, LoadOptions, Summary, load, prepare};
 use homeroom_document::{Catalog, Documents, seed, seeded};
 use homeroom_model::{Model, format, link, shipped};
 use homeroom_store::{ChangedAt, Options, Sql, Store, StoreUrl};
@@ -28,7 +28,8 @@ fn directly((options, target): &(Options, Documents), paths: &Path) -> Result<Su
     target.store.close();
     let seeded = seeded(&target.catalog.model, SEED);
     let load = LoadOptions { paths: vec![paths.to_owned()], ..LoadOptions::default() };
-    load_direct(&target.catalog, (options, &seeded), &load, &mut |_| {}, &|| false)
+    let prepared = prepare(&target.catalog.model, &load)?;
+    prepared.load_directly(&target.catalog, (options, &seeded), &mut |_| {}, &|| false)
 }
 
 /// Returns everything in a store, apart from public ids and times.

@@ -13,11 +13,11 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use homeroom_bulk::{Lacking, LoadOptions, Phase, Progress, STDIN_BYTES_MAX, Summary};
+use homeroom_bulk::{Lacking, LoadOptions, Phase, Prepared, Progress, STDIN_BYTES_MAX, Summary};
 use homeroom_http::Timestamp;
 use serde_json::json;
 
-use crate::app::App;
+use crate::app::{App, Configured};
 use crate::command::terminal::{ProgressLine, grouped, rate};
 use crate::config::Config;
 use crate::config::ConfigArgs;
@@ -149,6 +149,7 @@ struct Outcome {
 
 /// Loads once.
 fn once(args: &LoadArgs, config: &Config) -> Result<Outcome, Failure> {
+    let options = options(args, config);
     if control::is_served(config) {
         if args.way.direct {
             return Err(Failure::Usage(
@@ -157,38 +158,69 @@ fn once(args: &LoadArgs, config: &Config) -> Result<Outcome, Failure> {
                     .into(),
             ));
         }
-        let summary =
-            run_by(args, config, |options, progress| load_there(config, options, progress))?;
+        let summary = showing(|progress| load_there(config, &options, progress))?;
         return Ok(Outcome { summary, seeded: String::new() });
     }
     if args.way.dry_run || args.way.delete {
         crate::app::refuse_absent(config)?;
     }
     expect_paths(&args.paths)?;
+    let configured = Configured::read(config)?;
+    let folder = DataFolder::make(&config.store.data_dir);
+    let options = LoadOptions {
+        // A store in a database does without a data directory that cannot be made.
+        checkpoint: options.checkpoint.filter(|path| {
+            !path.starts_with(&config.store.data_dir) || config.store.data_dir.is_dir()
+        }),
+        ..options
+    };
+    // What is refused here makes no store.
+    let prepared = homeroom_bulk::prepare(configured.model(), &options)?;
+    folder.keep();
     let runtime = super::serve::runtime()?;
-    let app = runtime.block_on(App::open(config))?;
-    let summary = run_by(args, config, |options, progress| {
+    let app = runtime.block_on(App::open_as(config, configured))?;
+    let summary = showing(|progress| {
         if args.way.direct {
-            return load_directly(config, &app, options, progress);
+            return load_directly(config, &app, prepared, progress);
         }
-        homeroom_bulk::load(&app.data.documents(), options, progress, &|| false)
-            .map_err(Failure::from)
+        Ok(prepared.load(&app.data.documents(), progress, &|| false)?)
     })?;
     Ok(Outcome { summary, seeded: app.seeded.clone() })
+}
+
+/// The data directory, in which results and checkpoints may be. It is removed again, if it was made, unless it
+/// is kept.
+struct DataFolder(Vec<PathBuf>);
+
+impl DataFolder {
+    /// Makes it, if that can be done.
+    fn make(folder: &Path) -> Self {
+        Self(homeroom_store::make_folder(folder).unwrap_or_default())
+    }
+
+    fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for DataFolder {
+    fn drop(&mut self) {
+        homeroom_store::remove_folders(&self.0);
+    }
 }
 
 /// Closes the store, which is made and has its seed by now, and loads into its file.
 fn load_directly(
     config: &Config,
     app: &App,
-    options: &LoadOptions,
+    prepared: Prepared<'_>,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Summary, Failure> {
     app.data.store.close();
     let catalog = &app.data.catalog;
     let seeded = homeroom_document::seeded(&catalog.model, app.standard.seed);
     let place = (&crate::app::store_options(config), &seeded[..]);
-    homeroom_bulk::load_direct(catalog, place, options, progress, &|| false).map_err(Failure::from)
+    Ok(prepared.load_directly(catalog, place, progress, &|| false)?)
 }
 
 /// Refuses a path at which there is nothing, before a store is made for the load.
@@ -275,18 +307,23 @@ impl Drop for Temporary {
     }
 }
 
-/// Loads by `run`, either here or in the server that has the store open, and shows the progress.
+/// Shows the progress of `run`.
 ///
 /// # Errors
 ///
 /// The error of `run`.
-fn run_by(
-    args: &LoadArgs,
-    config: &Config,
-    run: impl FnOnce(&LoadOptions, &mut dyn FnMut(&Progress)) -> Result<Summary, Failure>,
+fn showing(
+    run: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<Summary, Failure>,
 ) -> Result<Summary, Failure> {
+    let mut line = ProgressLine::new();
+    let done = run(&mut |progress| line.show(|| progress_text(progress)));
+    line.end();
+    done
+}
+
+fn options(args: &LoadArgs, config: &Config) -> LoadOptions {
     let stdout = PathBuf::from("-");
-    let options = LoadOptions {
+    LoadOptions {
         paths: args.paths.clone(),
         map: args.map.clone(),
         results: args.results.clone().or(args.json.then_some(stdout)),
@@ -297,11 +334,7 @@ fn run_by(
         resume: args.way.resume,
         strict: args.strict,
         select: args.select.clone(),
-    };
-    let mut line = ProgressLine::new();
-    let done = run(&options, &mut |progress| line.show(|| progress_text(progress)));
-    line.end();
-    done
+    }
 }
 
 /// Reports the result.
@@ -332,10 +365,7 @@ fn checkpoint(args: &LoadArgs, config: &Config) -> Option<PathBuf> {
     for path in &args.paths {
         std::path::absolute(path).unwrap_or_else(|_| path.clone()).hash(&mut hasher);
     }
-    let folder = &config.store.data_dir;
-    // A store in a database may have no data directory yet.
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.ok().map(|()| folder.join(format!("load-{:016x}.checkpoint", hasher.finish())))
+    Some(config.store.data_dir.join(format!("load-{:016x}.checkpoint", hasher.finish())))
 }
 
 /// Returns what has become of the records, for people: whether the results are in a file, and

@@ -125,6 +125,37 @@ fn assert_no_store_is_made(place: &Place) {
         assert!(!place.data().exists(), "{arguments:?}");
         assert!(!place.path("copy.db").exists() && !place.path("out").exists(), "{arguments:?}");
     }
+    assert_refused_loads_make_nothing(place);
+}
+
+/// Runs loads that are refused where there is no store.
+fn assert_refused_loads_make_nothing(place: &Place) {
+    for folder in ["empty", "used"] {
+        std::fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    place.write("used/own.txt", "mine");
+    place.write("bad.json", "{\"name\": \"x\"}");
+    place.write("pupils.toml", "no mapping");
+    let load = ["load", "students.jsonl"];
+    for (arguments, code, reason) in [
+        (&[&load[..], &["--rejects", "used"]].concat()[..], 2, "used: contains"),
+        (&[&load[..], &["--rejects", "students.jsonl/r"]].concat(), 1, "cannot be written"),
+        (&[&load[..], &["--results", "/nope/r"]].concat(), 1, "/nope/r: cannot be written"),
+        (&[&load[..], &["--results", "used/own.txt"]].concat(), 2, "already exists"),
+        (&[&load[..], &["--rejects", "new/r", "--results", "/nope/r"]].concat(), 1, "/nope/r"),
+        (&[&load[..], &["--rejects", "used", "--results", "new.jsonl"]].concat(), 2, "used: c"),
+        (&[&load[..], &["--select", "nothings"]].concat(), 2, "no resource nothings"),
+        (&[&load[..], &["--map", "pupils.toml"]].concat(), 2, "pupils.toml"),
+        (&["load", "empty"], 2, "no file to load"),
+    ] {
+        let ran = place.run(arguments);
+
+        assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains(reason), "{arguments:?}: {ran:?}");
+        assert!(!place.data().exists(), "{arguments:?}: {ran:?}");
+        assert!(!place.path("new").exists() && !place.path("new.jsonl").exists(), "{ran:?}");
+    }
+    assert!(place.run(&["keys", "list"]).stderr.contains("no store"), "nothing was made");
 }
 
 #[test]
@@ -169,6 +200,9 @@ fn commands_that_only_read_never_make_a_store() {
     place.done(&["load", "students.jsonl"]);
     place.done(&["load", "students.jsonl", "--dry-run"]);
     assert!(place.data().exists());
+    // Results may be in the folder that is made for the store.
+    place.done(&["load", "students.jsonl", "--data-dir", "own", "--results", "own/results.jsonl"]);
+    assert!(place.path("own/results.jsonl").exists());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::sqlite::lock::{is_held_here, real_file};
@@ -152,6 +152,31 @@ pub fn check_folder(path: &Path) -> Result<(), OutputError> {
     }
 }
 
+/// Makes a folder, and those above it, which only their owner may read. Returns those that were not there,
+/// the innermost first.
+///
+/// # Errors
+///
+/// Returns why it cannot be made; then none of them is.
+pub fn make_folder(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    let missing: Vec<PathBuf> = path.ancestors().take_while(is_missing).map(Into::into).collect();
+    match std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path) {
+        Ok(()) => Ok(missing),
+        Err(error) => {
+            remove_folders(&missing);
+            Err(error)
+        }
+    }
+}
+
+/// Removes folders that were made for what was not to be, as far as they are empty.
+pub fn remove_folders(made: &[PathBuf]) {
+    for folder in made {
+        _ = std::fs::remove_dir(folder);
+    }
+}
+
 /// Returns whether a file is a database: a store that this process has open, or any other by its
 /// first bytes.
 pub fn is_database(path: &Path) -> bool {
@@ -192,6 +217,25 @@ mod tests {
 
     const LINES: OutputKind =
         OutputKind { name: "a list", is_ours: |head| head.starts_with(b"- ") };
+
+    #[test]
+    fn folders_that_were_made_are_removed_again_and_others_stay() {
+        let folder = std::env::temp_dir().join(format!("homeroom-output-{}", Uuid::new()));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("file"), "").unwrap();
+        let deep = folder.join("a/b/c");
+
+        let made = make_folder(&deep).unwrap();
+        let again = make_folder(&deep).unwrap();
+        make_folder(&folder.join("d/../file/e")).unwrap_err();
+
+        assert_eq!(made, [deep.clone(), folder.join("a/b"), folder.join("a")]);
+        assert!(again.is_empty() && deep.is_dir());
+        std::fs::write(folder.join("a/kept"), "").unwrap();
+        remove_folders(&made);
+        assert!(!folder.join("a/b").exists() && folder.join("a/kept").exists());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 
     #[test]
     fn an_output_is_created_or_replaces_only_one_of_its_kind() {
