@@ -1,7 +1,12 @@
 //! What an operation stores, what it rejects, and with whose rights.
 
+use std::collections::HashMap;
+use std::path::Path;
+
+use homeroom_bulk::LoadOptions;
 use homeroom_district::{DistrictPlan, Format, documents, write};
-use homeroom_store::Sql;
+use homeroom_export::{ExportOptions, Formulas, export};
+use homeroom_store::{ChangedAt, SnapshotOptions, Sql};
 use homeroom_testkit::documents::{on_each_store, school};
 use homeroom_testkit::{Client, Folder};
 use http::Method;
@@ -91,51 +96,112 @@ async fn contents(client: &Client) -> Vec<Vec<Vec<homeroom_store::Value>>> {
     all
 }
 
-#[tokio::test]
-async fn an_operation_and_a_batch_give_the_same_store_as_one_document_at_a_time() {
-    let plan = DistrictPlan::new(9, 4, 2026).unwrap();
-    let (one, xml, batch) = (on_each_store().await, on_each_store().await, on_each_store().await);
-    for ((one, xml), batch) in one.into_iter().zip(xml).zip(batch) {
-        let _runner = runner(&xml.app);
-        let folder = Folder::new();
-        let model = &xml.app.data.catalog.model;
-        write(&plan, None, model, folder.path(), &[Format::Xml]).unwrap();
-        let target = one.app.data.documents();
-        let given = plan;
-        let load = move || {
-            let documents = documents(&given).map(|d| (d.resource, d.json));
-            homeroom_bulk::load_documents(&target, documents).unwrap()
+/// Writes all documents of a store as CSV.
+async fn exported(client: &Client, folder: &Path) {
+    let (data, folder) = (client.app.data.clone(), folder.to_owned());
+    let export = move || {
+        let snapshot = data.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
+        let options = ExportOptions {
+            format: homeroom_export::Format::Csv,
+            folder: Some(folder),
+            since: None,
+            resources: vec![],
+            deletes: false,
+            compress: false,
+            replace: false,
+            even_empty: false,
+            formulas: Formulas::Escape,
         };
-        let summary = tokio::task::spawn_blocking(load).await.unwrap();
-        assert_eq!(summary.rejected, 0, "{summary:?}");
+        let (model, now) = (&data.catalog.model, ChangedAt(0));
+        export(model, &snapshot, &options, now, &|| false, &mut |_| {}).unwrap();
+    };
+    tokio::task::spawn_blocking(export).await.unwrap();
+}
 
-        let mut files = vec![];
-        let mut paths: Vec<_> =
-            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
-        paths.sort();
-        for path in paths {
-            let text = std::fs::read_to_string(path).unwrap();
-            let name = text.split("<Interchange").nth(1).unwrap();
-            let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap();
-            files.push((name[..end].to_owned(), text.clone()));
+/// Uploads the interchanges in a folder and waits for their operation.
+async fn operate(client: &Client, folder: &Path) {
+    let mut files = vec![];
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
+        let text = std::fs::read_to_string(path).unwrap();
+        let name = text.split("<Interchange").nth(1).unwrap();
+        let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap();
+        files.push((name[..end].to_owned(), text.clone()));
+    }
+    let files: Vec<(&str, &str, &str)> =
+        files.iter().map(|(name, text)| (XML, &**name, &**text)).collect();
+    let _runner = runner(&client.app);
+    let operation = ended(client, &upload(client, &files).await).await;
+    assert_eq!(operation["summary"]["rejected"], 0, "{operation}");
+}
+
+/// Sends each document in a request of its own.
+async fn post(client: &Client, plan: &DistrictPlan) {
+    let model = &client.app.data.catalog.model;
+    for document in documents(plan) {
+        let resource = model.resources.iter().find(|one| one.name == document.resource).unwrap();
+        let path = format!("/ed-fi/{}", resource.endpoint);
+        let answer = client.send(Method::POST, &path, &[], document.json).await;
+        assert!(matches!(answer.status, 200 | 201), "{path}: {answer:?}");
+    }
+}
+
+/// Sends the documents in batches.
+async fn post_in_batches(client: &Client, plan: &DistrictPlan) {
+    let lines: Vec<String> = documents(plan)
+        .map(|d| format!("{{\"resource\":\"{}\",\"document\":{}}}\n", d.resource, d.json))
+        .collect();
+    for lines in lines.chunks(5_000) {
+        let media = [("content-type", "application/x-ndjson")];
+        let body = lines.concat();
+        let answer = client.send(Method::POST, "/data/v3/batch", &media, body).await;
+        assert!(answer.text().lines().all(|line| line.contains("\"status\":20")), "{answer:?}");
+    }
+}
+
+/// Loads files without rights, as `homeroom load` does.
+async fn load(client: &Client, path: &Path) {
+    let target = client.app.data.documents();
+    let options = LoadOptions { paths: vec![path.to_owned()], ..LoadOptions::default() };
+    let load = move || homeroom_bulk::load(&target, &options, &mut |_| {}, &|| false).unwrap();
+    let summary = tokio::task::spawn_blocking(load).await.unwrap();
+    assert_eq!(summary.rejected, 0, "{summary:?}");
+}
+
+#[tokio::test]
+async fn files_of_each_format_an_operation_a_batch_and_one_post_at_a_time_give_the_same_store() {
+    let plan = DistrictPlan::new(9, 4, 2026).unwrap();
+    let ways = ["post", "operation", "batch", "xml", "jsonl", "csv"];
+    let mut stores: Vec<HashMap<&str, Client>> = vec![];
+    for way in ways {
+        for (at, client) in on_each_store().await.into_iter().enumerate() {
+            stores.resize_with(stores.len().max(at + 1), HashMap::new);
+            stores[at].insert(way, client);
         }
-        let files: Vec<(&str, &str, &str)> =
-            files.iter().map(|(name, text)| (XML, &**name, &**text)).collect();
-        let operation = ended(&xml, &upload(&xml, &files).await).await;
-        assert_eq!(operation["summary"]["rejected"], 0, "{operation}");
-        let lines: Vec<String> = documents(&plan)
-            .map(|d| format!("{{\"resource\":\"{}\",\"document\":{}}}\n", d.resource, d.json))
-            .collect();
-        for lines in lines.chunks(5_000) {
-            let media = [("content-type", "application/x-ndjson")];
-            let body = lines.concat();
-            let answer = batch.send(Method::POST, "/data/v3/batch", &media, body).await;
-            assert!(answer.text().lines().all(|line| line.contains("\"status\":20")), "{answer:?}");
+    }
+    for store in stores {
+        let folder = Folder::new();
+        let by = |way: &str| &store[way];
+        let model = &by("post").app.data.catalog.model;
+        for (format, name) in [(Format::Xml, "xml"), (Format::Jsonl, "jsonl")] {
+            write(&plan, None, model, &folder.path().join(name), &[format]).unwrap();
         }
 
-        let expected = contents(&one).await;
-        assert!(contents(&xml).await == expected, "{} {operation}", xml.app);
-        assert!(contents(&batch).await == expected, "{}", batch.app);
+        post(by("post"), &plan).await;
+        exported(by("post"), &folder.path().join("csv")).await;
+        operate(by("operation"), &folder.path().join("xml")).await;
+        post_in_batches(by("batch"), &plan).await;
+        for format in ["xml", "jsonl", "csv"] {
+            load(by(format), &folder.path().join(format)).await;
+        }
+
+        let expected = contents(by("post")).await;
+        assert!(expected[0].len() > 300, "{}", expected[0].len());
+        for way in ways {
+            assert!(contents(by(way)).await == expected, "{way} on {}", by(way).app);
+        }
     }
 }
 
