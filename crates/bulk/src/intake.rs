@@ -347,6 +347,7 @@ impl<'a> Intake<'a> {
             Effect::Unchanged => {
                 tally.unchanged += 1;
                 self.report.counts.unchanged += 1;
+                self.report.counts.repeated_unchanged += u64::from(before == Before::Input);
             }
         }
         let earlier = self.report.count_stored(entry.keys.0, entry.at);

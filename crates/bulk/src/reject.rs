@@ -242,7 +242,8 @@ impl Tally {
 pub struct Summary {
     /// Number of documents created or updated.
     pub loaded: u64,
-    /// Number of documents that were already stored with the same content.
+    /// Number of documents that were already stored with the same content, by an earlier record of the
+    /// input or before the load.
     pub unchanged: u64,
     /// Number of records that could not be loaded and of files that could not be read.
     pub rejected: u64,
@@ -259,6 +260,9 @@ pub struct Summary {
     pub seconds: f64,
     /// Number of documents whose identity occurred earlier in the input; the last one counts.
     pub repeated: u64,
+    /// Those of them that are among the unchanged, because the earlier one had the same content.
+    #[serde(default)]
+    pub repeated_unchanged: u64,
     /// Number of records that `select` left out.
     pub passed_over: u64,
     /// Number of files read.
@@ -296,6 +300,7 @@ impl Summary {
         self.records += other.records;
         self.deleted += other.deleted;
         self.repeated += other.repeated;
+        self.repeated_unchanged += other.repeated_unchanged;
         self.passed_over += other.passed_over;
         self.files += other.files;
         for (resource, more) in other.resources {

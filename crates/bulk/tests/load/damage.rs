@@ -178,6 +178,7 @@ fn each_record_that_repeats_another_is_told_with_both_places() {
 
     assert_eq!((summary.repeated, summary.rejected, summary.documents), (2, 0, 4));
     assert_eq!((summary.loaded, summary.unchanged, summary.records), (2, 2, 4));
+    assert_eq!(summary.repeated_unchanged, 2);
     let text = folder.read("r.jsonl");
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let places: Vec<_> = lines[..2].iter().map(|l| (&l["line"], &l["repeats"]["line"])).collect();

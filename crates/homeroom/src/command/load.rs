@@ -372,17 +372,23 @@ fn checkpoint(args: &LoadArgs, config: &Config) -> Option<PathBuf> {
 /// whether the load was to delete.
 pub fn told(summary: &Summary, has_results: bool, is_deleting: bool) -> String {
     let (done, otherwise, count) = match (is_deleting, summary.dry_run) {
-        (true, _) => ("deleted", "were not there", summary.deleted),
-        (false, true) => ("would be loaded", "were already stored", summary.loaded),
-        (false, false) => ("loaded", "were already stored", summary.loaded),
+        (true, _) => ("deleted", "not there", summary.deleted),
+        (false, true) => ("would be loaded", "already stored", summary.loaded),
+        (false, false) => ("loaded", "already stored", summary.loaded),
     };
-    let mut out = format!(
-        "{} documents {done}, {} {otherwise}, {} rejected ({} documents, {} records in {:.1} s, {} documents/s)\n",
-        grouped(count),
-        grouped(summary.unchanged),
+    let before = summary.unchanged.saturating_sub(summary.repeated_unchanged);
+    let were = if before == 1 { "was" } else { "were" };
+    let mut out =
+        format!("{} {done}, {} {were} {otherwise}", counted(count, "document"), grouped(before));
+    if summary.repeated_unchanged > 0 {
+        _ = write!(out, ", {} repeated in the input", grouped(summary.repeated_unchanged));
+    }
+    _ = writeln!(
+        out,
+        ", {} rejected ({}, {} in {:.1} s, {} documents/s)",
         grouped(summary.rejected),
-        grouped(summary.documents),
-        grouped(summary.records),
+        counted(summary.documents, "document"),
+        counted(summary.records, "record"),
         summary.seconds,
         grouped(rate(summary.documents, summary.seconds)),
     );
@@ -406,7 +412,8 @@ pub fn told(summary: &Summary, has_results: bool, is_deleting: bool) -> String {
         }
     }
     if summary.causes.len() > CAUSES_SHOWN {
-        _ = writeln!(out, "\n           and {} more causes", summary.causes.len() - CAUSES_SHOWN);
+        let more = counted((summary.causes.len() - CAUSES_SHOWN) as u64, "more cause");
+        _ = writeln!(out, "\n           and {more}");
     }
     if summary.rejected > 0 && !has_results {
         out += "\n--results FILE writes every reject, --rejects DIR the rejected records.\n";
@@ -414,9 +421,9 @@ pub fn told(summary: &Summary, has_results: bool, is_deleting: bool) -> String {
     for warning in summary.warnings.iter().take(CAUSES_SHOWN) {
         _ = writeln!(
             out,
-            "\nwarning: {} ({} times, first in {}, line {})",
+            "\nwarning: {} ({}, first in {}, line {})",
             warning.what,
-            grouped(warning.count),
+            counted(warning.count, "time"),
             warning.file,
             warning.line
         );
@@ -428,34 +435,39 @@ pub fn told(summary: &Summary, has_results: bool, is_deleting: bool) -> String {
 fn lacking_text(lacking: &Lacking) -> String {
     let Lacking { key, count, releases, uncounted, .. } = lacking;
     let least = if *uncounted > 0 { "at least " } else { "" };
-    let records = if *count == 1 { "record" } else { "records" };
     let lack = if *releases == 1 { "lacks" } else { "lack" };
-    let (count, releases) = (grouped(*count), grouped(*releases));
-    format!("{key}: {least}{count} {records}, {releases} {lack} nothing else")
+    let (records, releases) = (counted(*count, "record"), grouped(*releases));
+    format!("{key}: {least}{records}, {releases} {lack} nothing else")
+}
+
+/// Returns a number of things in words that agree.
+fn counted(number: u64, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{ending}", grouped(number))
 }
 
 fn progress_text(progress: &Progress) -> String {
     match progress.phase {
         Phase::Surveying => format!(
-            "reading {} of {} files: {} documents",
+            "reading {} of {}: {}",
             grouped(progress.files_surveyed),
-            grouped(progress.files),
-            grouped(progress.documents_in_all)
+            counted(progress.files, "file"),
+            counted(progress.documents_in_all, "document")
         ),
         Phase::Loading => format!(
-            "{} files, {} of {} documents, {}/s, {}{} rejects",
-            grouped(progress.files),
+            "{}, {} of {}, {}/s, {}{}",
+            counted(progress.files, "file"),
             grouped(progress.documents),
-            grouped(progress.documents_in_all),
+            counted(progress.documents_in_all, "document"),
             grouped(rate(progress.documents, progress.seconds)),
             left_text(progress),
-            grouped(progress.rejected)
+            counted(progress.rejected, "reject")
         ),
         Phase::Completing => format!(
-            "{} files, {} documents, {} rejects; the store is completed",
-            grouped(progress.files),
-            grouped(progress.documents),
-            grouped(progress.rejected)
+            "{}, {}, {}; the store is completed",
+            counted(progress.files, "file"),
+            counted(progress.documents, "document"),
+            counted(progress.rejected, "reject")
         ),
     }
 }
@@ -491,6 +503,56 @@ mod tests {
             let (resource, key) = ("Student".to_owned(), "K".to_owned());
             let lacking = Lacking { resource, key, count, releases, uncounted };
             assert_eq!(lacking_text(&lacking), expected);
+        }
+    }
+
+    #[test]
+    fn what_was_stored_before_and_what_the_input_repeats_are_told_apart_in_the_right_number() {
+        for (loaded, unchanged, repeated, is_deleting, expected) in [
+            (
+                1,
+                0,
+                0,
+                false,
+                "1 document loaded, 0 were already stored, 0 rejected (1 document, 1 record in",
+            ),
+            (
+                2,
+                1,
+                1,
+                false,
+                "2 documents loaded, 0 were already stored, 1 repeated in the input, 0 rej",
+            ),
+            (
+                0,
+                3,
+                2,
+                false,
+                "0 documents loaded, 1 was already stored, 2 repeated in the input, 0 rej",
+            ),
+            (
+                0,
+                1,
+                0,
+                true,
+                "1 document deleted, 1 was not there, 0 rejected (2 documents, 2 records in",
+            ),
+        ] {
+            let deleted = u64::from(is_deleting);
+            let documents = loaded + unchanged + deleted;
+            let summary = Summary {
+                loaded,
+                unchanged,
+                deleted,
+                documents,
+                records: documents,
+                repeated_unchanged: repeated,
+                ..Summary::default()
+            };
+
+            let told = told(&summary, true, is_deleting);
+
+            assert!(told.starts_with(expected), "{told}");
         }
     }
 
