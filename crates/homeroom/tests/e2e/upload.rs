@@ -88,7 +88,17 @@ fn packed_files_and_arrays_are_uploaded_and_what_is_not_taken_is_told_by_name() 
     let lines: Vec<Value> = results.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!((&lines[0]["file"], &lines[0]["line"]), (&"in/students.json".into(), &3.into()));
     assert_eq!(lines[1]["file"], "in/pupils.csv", "{results}");
-    assert_eq!(lines[2]["summary"]["rejected"], 2, "{results}");
+    let summary = &lines[2]["summary"];
+    assert_eq!((&summary["loaded"], &summary["rejected"]), (&3.into(), &2.into()), "{summary}");
+    // The file is no document.
+    assert_eq!((&summary["documents"], &summary["records"]), (&4.into(), &4.into()), "{summary}");
+    assert_eq!(
+        (&summary["resources"]["unknown"]["rejected"], &summary["files"]),
+        (&1.into(), &3.into())
+    );
+    let causes = summary["causes"].as_array().unwrap();
+    let counts = causes.iter().map(|cause| cause["count"].as_u64().unwrap());
+    assert_eq!(counts.sum::<u64>(), 2, "{summary}");
 }
 
 #[test]
