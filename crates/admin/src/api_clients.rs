@@ -70,7 +70,7 @@ pub(crate) async fn create(admin: &Manager, call: &mut Call) -> Result<Response,
         "secret": made.secret.expose(),
         "applicationId": asked.application,
     });
-    Ok(created(call, "/adminapi/v2/apiclients", made.id, Some(&body)))
+    Ok(created("/adminapi/v2/apiclients", made.id, Some(&body)))
 }
 
 /// Answers PUT: changes the name, the application with its rights, and the approval.

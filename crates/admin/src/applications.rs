@@ -58,7 +58,9 @@ fn check(registry: &Registry, application: &mut Candidate<'_>) -> Result<(), Ref
     }
     let vendor = application.definition["vendorId"].as_i64();
     if let Some(vendor) = vendor.filter(|id| registry.item(ItemKind::Vendor, *id).is_none()) {
-        application.faults.add("vendorId", format!("There is no vendor with the id {vendor}."));
+        application
+            .faults
+            .add("vendorId", format!("The vendor with the id {vendor} was not found."));
     }
     match registry.claim_set_named(application.text("claimSetName")) {
         Some(known) => application.definition["claimSetName"] = known.set().name.as_str().into(),
@@ -72,7 +74,7 @@ fn check(registry: &Registry, application: &mut Candidate<'_>) -> Result<(), Ref
     let unknown = profiles.iter().filter(|id| registry.item(ItemKind::Profile, **id).is_none());
     let unknown: Vec<String> = unknown.map(i64::to_string).collect();
     if !unknown.is_empty() {
-        let message = format!("There are no profiles with the ids {}.", unknown.join(", "));
+        let message = format!("These profile ids were not found: {}.", unknown.join(", "));
         application.faults.add("profileIds", message);
     }
     check_instances(application);

@@ -70,7 +70,7 @@ pub(crate) async fn create(admin: &Manager, call: &mut Call) -> Result<Response,
     let read = form::read(&body, MEMBERS, &mut faults);
     let name = new_name(&change, &read, None, &mut faults);
     faults.or_none()?;
-    add(call, change, ClaimSet::new(&name)).await
+    add(change, ClaimSet::new(&name)).await
 }
 
 /// Answers POST …/copy: copies the claims under another name.
@@ -88,7 +88,7 @@ pub(crate) async fn copy(admin: &Manager, call: &mut Call) -> Result<Response, R
     faults.or_none()?;
     let mut set = set.unwrap_or_else(|| ClaimSet::new(&name));
     set.name = name;
-    add(call, change, set).await
+    add(change, set).await
 }
 
 /// Answers POST …/import: creates a set from an export of this server or another.
@@ -101,7 +101,7 @@ pub(crate) async fn import(admin: &Manager, call: &mut Call) -> Result<Response,
     let claims = form::member(&body, "resourceClaims");
     let set = import::read(&name, claims, admin, &mut faults);
     faults.or_none()?;
-    add(call, change, set).await
+    add(change, set).await
 }
 
 /// Answers PUT: renames a set.
@@ -238,11 +238,11 @@ pub(crate) async fn reset_strategies(admin: &Manager, call: &Call) -> Result<Res
 }
 
 /// Adds a set under a new name.
-async fn add(call: &Call, mut change: Change<'_>, set: ClaimSet) -> Result<Response, Refusal> {
+async fn add(mut change: Change<'_>, set: ClaimSet) -> Result<Response, Refusal> {
     change.look_up(|registry| reserved::check_claim_set(registry, &set.name))?;
     let id = change.put_claim_set(set)?;
     change.commit().await?;
-    Ok(created(call, ALL, id, None))
+    Ok(created(ALL, id, None))
 }
 
 /// Changes the grants of an editable set on a claim that it has.

@@ -20,6 +20,12 @@ pub(crate) fn get(_: &Admin, _: &Call) -> Result<Response, Refusal> {
     Ok(json_response(StatusCode::OK, body.to_string()))
 }
 
+/// Refuses the paths of the first version of the Admin API, in the form that its clients know.
+pub(crate) fn first_version(_: &Admin, _: &Call) -> Result<Response, Refusal> {
+    let body = json!({"message": "wrong api version for this instance mode."});
+    Ok(json_response(StatusCode::BAD_REQUEST, body.to_string()))
+}
+
 /// Answers GET of all tenants.
 pub(crate) fn list_tenants(_: &Admin, _: &Call) -> Result<Response, Refusal> {
     Ok(json_response(StatusCode::OK, json!([{"tenantName": TENANT}]).to_string()))

@@ -12,6 +12,9 @@ use crate::list::{Filter, Row, answer_list, page};
 use crate::manager::{Admin, Manager};
 use crate::refusal::{Faults, Refusal};
 
+/// Where the second version of the Admin API is served.
+const BASE: &str = "/adminapi/v2";
+
 /// A kind of item, and how it differs from others.
 pub(crate) struct Resource {
     pub(crate) kind: ItemKind,
@@ -137,7 +140,7 @@ impl Resource {
         let id = change.put(self.kind, None, definition.clone())?;
         let answer = (self.created)(&mut change, id, &definition)?;
         change.commit().await?;
-        Ok(created(call, self.all, id, answer.as_ref()))
+        Ok(created(self.all, id, answer.as_ref()))
     }
 
     /// Answers PUT: replaces an item.
@@ -207,16 +210,22 @@ pub(crate) fn id_of(call: &Call, placeholder: &str, noun: &str) -> Result<i64, R
     text.parse().map_err(|_| Refusal::not_found(noun, text))
 }
 
-/// Returns the answer for a created item; its location is the list's path and the id.
-pub(crate) fn created(call: &Call, all: &str, id: i64, body: Option<&Value>) -> Response {
+/// Returns the answer for a created item. Its location is relative and without the version's base,
+/// `/vendors/1`, as clients of the Ed-Fi Admin API take it apart.
+pub(crate) fn created(all: &str, id: i64, body: Option<&Value>) -> Response {
     let mut response = match body {
         Some(body) => json_response(StatusCode::CREATED, body.to_string()),
         None => empty_response(StatusCode::CREATED),
     };
-    if let Ok(location) = HeaderValue::try_from(format!("{}{all}/{id}", call.base_url)) {
+    if let Ok(location) = HeaderValue::try_from(format!("{}/{id}", below_base(all))) {
         response.headers_mut().insert(header::LOCATION, location);
     }
     response
+}
+
+/// Returns a path without the base of the Admin API.
+fn below_base(path: &str) -> &str {
+    path.strip_prefix(BASE).unwrap_or(path)
 }
 
 /// Returns the answer for a deleted item.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use homeroom_access::{Access, ApiClient, Call, Caller, Scope};
-use homeroom_http::{BodyLimits, Guard, Handler, PUBLIC_BODY_BYTES_MAX, Problem, Route, handler};
+use homeroom_http::{
+    BodyLimits, Guard, Handler, PUBLIC_BODY_BYTES_MAX, Problem, Route, handler, other_methods,
+};
 use http::Method;
 
 use crate::applications::{self, APPLICATIONS};
@@ -199,6 +201,7 @@ fn routes_of_what_is_fixed(admin: &Arc<Admin>) -> Vec<Route<ApiClient>> {
     vec![
         public(Method::GET, "/adminapi", tells!(admin, information::get)),
         public(Method::POST, "/adminapi/connect/register", tells!(admin, information::register)),
+        public(other_methods(), "/adminapi/v1/{*rest}", tells!(admin, information::first_version)),
         guarded(Method::GET, "/adminapi/v2/tenants", tells!(admin, information::list_tenants)),
         guarded(
             Method::GET,

@@ -3,9 +3,10 @@
 use homeroom_access::{Change, ClientRights, ItemKind, NAMESPACE_PREFIXES_MAX, Registry, TEXT_MAX};
 use serde_json::Value;
 
+use crate::applications::APPLICATIONS;
 use crate::form::{Is, needed, optional};
 use crate::list::{By, filter};
-use crate::refusal::{Faults, Refusal};
+use crate::refusal::Refusal;
 use crate::reserved;
 use crate::resource::{Candidate, Resource, nothing_created, nothing_derived};
 
@@ -100,15 +101,16 @@ fn changed(change: &mut Change<'_>, id: i64, vendor: &Value) -> Result<(), Refus
     Ok(())
 }
 
-/// Refuses to delete a vendor that has applications, so that no key is lost with it.
+/// Deletes the applications of a vendor with it, and their keys.
 fn deleted(change: &mut Change<'_>, id: i64) -> Result<(), Refusal> {
-    let applications = change.look_up(|registry| applications_of(registry, id).count());
-    if applications == 0 {
-        return Ok(());
+    let applications = change.look_up(|registry| {
+        applications_of(registry, id).map(|(application, _)| application).collect::<Vec<_>>()
+    });
+    for application in applications {
+        (APPLICATIONS.deleted)(change, application)?;
+        change.remove(ItemKind::Application, application);
     }
-    let message =
-        format!("The vendor has {applications} application(s); delete or move them first.");
-    Err(Refusal::Invalid(Faults::of("id", message)))
+    Ok(())
 }
 
 /// Returns the applications of a vendor.

@@ -156,6 +156,8 @@ pub fn routes<C: Send + Sync + 'static>(state: &Metadata) -> Vec<Route<C>> {
         route("/metadata", handler(state, list)),
         openapi("/metadata/data/v3/resources/swagger.json", resources),
         openapi("/metadata/data/v3/descriptors/swagger.json", descriptors),
+        openapi("/metadata/data/v3/swagger.json", OpenApi::Section(Section::All)),
+        route("/metadata/data/v3/{schema}/swagger.json", handler(state, project)),
         route("/metadata/data/v3/dependencies", handler(state, dependencies)),
         // The same documents at the addresses of Ed-Fi's newer server.
         route("/metadata/dependencies", handler(state, dependencies)),
@@ -232,7 +234,21 @@ async fn dependencies<C>(state: Metadata, call: Call<C>) -> Result<Response, Pro
 }
 
 async fn list<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    json_answer(&call, &listing(&state.sources.composites, &state.others, &call.base_url))
+    let sdk = call.query()?.get("sdk").is_some_and(|text| text.eq_ignore_ascii_case("true"));
+    let Sources { model, composites } = &state.sources;
+    json_answer(&call, &listing(model, composites, &state.others, sdk, &call.base_url))
+}
+
+async fn project<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
+    let asked = call.params.get("schema");
+    let mut projects = state.sources.model.projects.iter();
+    let at = projects.position(|project| project.schema.eq_ignore_ascii_case(asked));
+    let at = at.ok_or_else(|| {
+        Problem::of(Kind::NotFound)
+            .detail("There is no such standard or extension.")
+            .hint("/metadata?sdk=true lists the documents.")
+    })?;
+    state.openapi(OpenApi::Section(Section::Project(at)), &call).await
 }
 
 async fn composites<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {

@@ -162,7 +162,7 @@ fn responses(operation: &Operation) -> Value {
         Gives::Created(schema) => {
             let mut made = with("It was created.", schema.map(to));
             made["headers"] = json!({ "Location": {
-                "description": "The address of the new item.",
+                "description": "The path of the new item, below /adminapi/v2.",
                 "schema": { "type": "string" },
             } });
             all.insert("201".into(), made);

@@ -1,6 +1,8 @@
 //! Vendors, profiles, the instance: created, read, listed, changed, deleted, and refused.
 
-use crate::support::{Client, application, assert_invalid, id_of, manager, vendor, violations};
+use crate::support::{
+    Client, DATA, application, assert_invalid, client_of, id_of, manager, vendor, violations,
+};
 use homeroom_testkit::TestApp;
 use http::Method;
 use serde_json::{Value, json};
@@ -66,7 +68,7 @@ async fn each_resource_can_be_created_read_updated_and_deleted() {
             let id = id_of(&made);
             let one = format!("{path}/{id}");
             let location = made.headers["location"].to_str().unwrap();
-            assert_eq!(location, format!("http://homeroom.test/adminapi/v2{path}/{id}"));
+            assert_eq!(location, format!("{path}/{id}"));
             let mut expected = shown.clone();
             expected["id"] = id.into();
             assert_eq!(admin.read(&one).await, expected, "{app} {path}");
@@ -262,17 +264,59 @@ async fn a_list_is_filtered_sorted_and_cut() {
 }
 
 #[tokio::test]
-async fn a_vendor_cannot_be_deleted_while_it_has_an_application() {
+async fn a_vendor_is_deleted_with_its_applications_and_their_keys_end_at_once() {
     for app in TestApp::empty_on_each_store().await {
         let admin = manager(&app).await;
-        let vendor = admin.create("/vendors", &vendor()).await;
-        let one = format!("/vendors/{vendor}");
-        let made = admin.create("/applications", &application(vendor, "FullAccess")).await;
+        let (id, key, secret) = admin.application("FullAccess").await;
+        let caller = client_of(&app, &key, &secret).await;
+        let owner = admin.read(&format!("/applications/{id}")).await["vendorId"].clone();
+        let other = admin.create("/vendors", &vendor()).await;
+        let kept = admin.create("/applications", &application(other, "FullAccess")).await;
+        assert_eq!(caller.get(DATA).await.status, 200, "{app}");
 
-        assert_invalid(&admin.delete(&one).await, &["Id"]);
-        assert_eq!(admin.delete(&format!("/applications/{made}")).await.status, 200);
+        let gone = admin.delete(&format!("/vendors/{owner}")).await;
 
-        assert_eq!(admin.delete(&one).await.status, 200, "{app}");
+        assert_eq!(gone.status, 200, "{app}: {gone:?}");
+        assert_eq!(caller.get(DATA).await.status, 401, "{app}");
+        assert_eq!(admin.get(&format!("/vendors/{owner}")).await.status, 404, "{app}");
+        assert_eq!(admin.get(&format!("/applications/{id}")).await.status, 404, "{app}");
+        let keys = admin.read(&format!("/apiclients?applicationid={id}")).await;
+        assert_eq!(keys, json!([]), "{app}");
+        assert_eq!(admin.get(&format!("/applications/{kept}")).await.status, 200, "{app}");
+    }
+}
+
+#[tokio::test]
+async fn unknown_vendors_and_profiles_are_told_in_the_words_that_clients_look_for() {
+    for app in TestApp::empty_on_each_store().await {
+        let admin = manager(&app).await;
+        let mut asked = application(9_999, "FullAccess");
+        asked["profileIds"] = json!([9_999]);
+
+        let refused = admin.post("/applications", &asked).await;
+
+        assert_invalid(&refused, &["VendorId", "ProfileIds"]);
+        for member in ["VendorId", "ProfileIds"] {
+            let message = refused.json()["errors"][member][0].as_str().unwrap().to_owned();
+            assert!(message.contains("not found"), "{app}: {message}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_first_version_of_the_admin_api_is_refused_in_its_own_words() {
+    for app in TestApp::empty_on_each_store().await {
+        for (method, path) in [
+            (Method::GET, "/adminapi/v1/vendors"),
+            (Method::POST, "/adminapi/v1/vendors"),
+            (Method::GET, "/adminapi/v1/odsInstances/1"),
+        ] {
+            let answer = app.send(method, path, &[], "").await;
+
+            assert_eq!(answer.status, 400, "{app} {path}");
+            let message = json!({"message": "wrong api version for this instance mode."});
+            assert_eq!(answer.json(), message, "{app} {path}");
+        }
     }
 }
 

@@ -44,7 +44,16 @@ pub fn discovery(model: &Model, base_url: &str) -> Value {
 }
 
 /// What `GET /metadata` answers: the OpenAPI documents by name; `others` are those of other parts.
-pub fn listing(composites: &Composites, others: &[Listed], base_url: &str) -> Value {
+///
+/// Generators of clients ask with `?sdk=true` for the documents that have resources and descriptors
+/// together: of everything, of the standard and of each extension.
+pub fn listing(
+    model: &Model,
+    composites: &Composites,
+    others: &[Listed],
+    for_generators: bool,
+    base_url: &str,
+) -> Value {
     let entry = |name: &str, path: &str, prefix: &str| {
         json!({
             "name": name,
@@ -55,9 +64,17 @@ pub fn listing(composites: &Composites, others: &[Listed], base_url: &str) -> Va
     let mut all = vec![
         entry("Batch", "batch/v1", "Other"),
         entry("Change-Queries", "changequeries/v1", "Other"),
-        entry("Descriptors", "data/v3/descriptors", ""),
-        entry("Resources", "data/v3/resources", ""),
     ];
+    if for_generators {
+        all.push(entry("All", "data/v3", ""));
+        all.extend(model.projects.iter().enumerate().map(|(at, project)| {
+            let prefix = if at == 0 { "" } else { "Extensions" };
+            entry(&project.name, &format!("data/v3/{}", project.schema), prefix)
+        }));
+    } else {
+        all.push(entry("Descriptors", "data/v3/descriptors", ""));
+        all.push(entry("Resources", "data/v3/resources", ""));
+    }
     all.extend(composites.categories.iter().map(|category| {
         let path = format!("composites/v1/{}/{}", category.organization, category.name);
         entry(&capitalized(&category.name), &path, "Composites")

@@ -25,31 +25,45 @@ pub(super) use batch::batch;
 pub(super) use composites::document as composites;
 pub(super) use words::words;
 
-/// One of the two OpenAPI documents of the data API.
+/// One of the OpenAPI documents of the data API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Section {
     /// Entities, associations and enumerations.
     Resources,
     /// The descriptors' resources.
     Descriptors,
+    /// Both, from which clients are generated.
+    All,
+    /// Both, of the standard or of one extension: an index into [`Model::projects`].
+    Project(usize),
 }
 
 impl Section {
     /// Returns the section's resources, by schema and endpoint.
     pub fn resources(self, model: &Model) -> Vec<&Resource> {
-        let mut all: Vec<&Resource> = model
-            .resources
-            .iter()
-            .filter(|r| (r.kind == ResourceKind::Descriptor) == (self == Self::Descriptors))
-            .collect();
+        let mut all: Vec<&Resource> =
+            model.resources.iter().filter(|resource| self.has(resource)).collect();
         all.sort_by_key(|resource| (resource.project, resource.endpoint.to_ascii_lowercase()));
         all
     }
 
-    fn title(self) -> &'static str {
+    fn has(self, resource: &Resource) -> bool {
         match self {
-            Self::Resources => "Homeroom: Ed-Fi resources",
-            Self::Descriptors => "Homeroom: Ed-Fi descriptors",
+            Self::Resources => resource.kind != ResourceKind::Descriptor,
+            Self::Descriptors => resource.kind == ResourceKind::Descriptor,
+            Self::All => true,
+            Self::Project(at) => resource.project == at,
+        }
+    }
+
+    fn title(self, model: &Model) -> String {
+        match self {
+            Self::Resources => "Homeroom: Ed-Fi resources".to_owned(),
+            Self::Descriptors => "Homeroom: Ed-Fi descriptors".to_owned(),
+            Self::All => "Homeroom: all Ed-Fi resources and descriptors".to_owned(),
+            Self::Project(at) => {
+                format!("Homeroom: resources and descriptors of {}", model.projects[at].name)
+            }
         }
     }
 }
@@ -94,7 +108,7 @@ fn of_resources(model: &Model, section: Section, resources: &[&Resource]) -> Val
     json!({
         "openapi": "3.0.1",
         "info": {
-            "title": section.title(),
+            "title": section.title(model),
             "description": format!(
                 "Read and write the documents of {}; every operation needs a bearer token. Add \
                  ?tags=NAME,NAME to this document's address for the part of it under these tags.",

@@ -44,8 +44,9 @@ impl Sources {
 
     /// Returns the tags of every OpenAPI document, in its order.
     pub fn tags(&self) -> HashMap<OpenApi, Vec<String>> {
-        let sections = [Section::Resources, Section::Descriptors];
-        let sections = sections
+        let sections = [Section::Resources, Section::Descriptors, Section::All]
+            .into_iter()
+            .chain((0..self.model.projects.len()).map(Section::Project))
             .map(|section| (OpenApi::Section(section), openapi::tags(&self.model, section)));
         let composites = (0..self.composites.categories.len()).map(OpenApi::Composites);
         let small = [OpenApi::Batch, OpenApi::ChangeQueries, OpenApi::Discovery]
@@ -55,7 +56,7 @@ impl Sources {
             let whole = self.openapi(document);
             (document, tags_of(&whole).into_iter().map(str::to_owned).collect())
         });
-        sections.into_iter().chain(small).collect()
+        sections.chain(small).collect()
     }
 
     fn openapi(&self, document: OpenApi) -> Value {

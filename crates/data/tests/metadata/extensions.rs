@@ -58,6 +58,53 @@ fn the_order_of_dependency_holds_for_extensions() {
 }
 
 #[tokio::test]
+async fn generators_find_documents_of_everything_and_of_each_project() {
+    let model = extended(&["tpdm", "sample"]);
+    let state = Metadata::new(model.clone());
+    let get = async |path: &str| {
+        let (status, _, body) = ask(&state, path, &[]).await;
+        assert_eq!(status, 200, "{path}");
+        serde_json::from_slice::<Value>(&body).unwrap()
+    };
+
+    let listed = get("/metadata?sdk=true").await;
+
+    let listed: Vec<(&str, &str, &str)> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| ["name", "prefix", "endpointUri"].map(|name| entry[name].as_str().unwrap()))
+        .map(|[name, prefix, url]| (name, prefix, url.split_once(":8080").unwrap().1))
+        .filter(|(_, _, path)| path.starts_with("/metadata/data/v3"))
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            ("All", "", "/metadata/data/v3/swagger.json"),
+            ("Ed-Fi", "", "/metadata/data/v3/ed-fi/swagger.json"),
+            ("TPDM", "Extensions", "/metadata/data/v3/tpdm/swagger.json"),
+            ("Sample", "Extensions", "/metadata/data/v3/sample/swagger.json"),
+        ]
+    );
+    let usual = get("/metadata?sdk=false").await;
+    assert!(usual.as_array().unwrap().iter().all(|entry| entry["name"] != "All"), "{usual}");
+    for (name, _, path) in listed {
+        let document = get(path).await;
+        let paths: Vec<&str> =
+            document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
+        for resource in &model.resources {
+            let project = &model.projects[resource.project].name;
+            let is_there = paths.contains(&resource.path().as_str());
+            assert_eq!(is_there, name == "All" || name == project, "{path}: {}", resource.path());
+        }
+        let tag = document["tags"][0]["name"].as_str().unwrap();
+        let tagged = get(&format!("{path}?tags={tag}")).await;
+        assert_eq!(tagged["tags"].as_array().unwrap().len(), 1, "{path}");
+    }
+    assert_eq!(ask(&state, "/metadata/data/v3/nope/swagger.json", &[]).await.0, 404);
+}
+
+#[tokio::test]
 async fn each_extension_has_its_set_of_schema_files() {
     let state = Metadata::new(extended(&["sample", "homograph"]));
 

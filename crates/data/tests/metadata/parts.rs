@@ -28,7 +28,7 @@ async fn json(state: &Metadata, path: &str) -> (u16, Value) {
 #[test]
 fn the_part_of_each_tag_is_a_cut_of_the_whole_document() {
     for model in models() {
-        for section in [Section::Resources, Section::Descriptors] {
+        for section in [Section::Resources, Section::Descriptors, Section::Project(0)] {
             let whole = document(&model, section);
             let tags = tags(&model, section);
             assert_eq!(tags, tags_of(&whole));
@@ -43,7 +43,7 @@ fn the_part_of_each_tag_is_a_cut_of_the_whole_document() {
 #[test]
 fn the_part_of_all_tags_is_the_whole_document() {
     for model in models() {
-        for section in [Section::Resources, Section::Descriptors] {
+        for section in [Section::Resources, Section::Descriptors, Section::All] {
             let tags: Vec<usize> = (0..section.resources(&model).len()).collect();
 
             assert!(part(&model, section, &tags) == document(&model, section), "{section:?}");
@@ -56,9 +56,11 @@ async fn every_openapi_document_is_served_in_parts() {
     let state = all();
     let (_, listed) = json(&state, "/metadata").await;
     let (_, newer) = json(&state, "/metadata/specifications").await;
+    let (_, generators) = json(&state, "/metadata?sdk=true").await;
+    let lists = [&listed, &newer, &generators].into_iter();
     let mut count = 0;
 
-    for entry in listed.as_array().unwrap().iter().chain(newer.as_array().unwrap()) {
+    for entry in lists.flat_map(|list| list.as_array().unwrap()) {
         let path = entry["endpointUri"].as_str().unwrap();
         let path = path.strip_prefix("http://127.0.0.1:8080").unwrap();
         let (_, whole) = json(&state, path).await;
@@ -75,7 +77,7 @@ async fn every_openapi_document_is_served_in_parts() {
         count += 1;
     }
 
-    assert_eq!(count, 9);
+    assert_eq!(count, 14);
 }
 
 #[tokio::test]

@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 /// Base path of everything that is managed.
 pub const BASE: &str = "/adminapi/v2";
 
-/// Returns whether a template is one of the Admin API, and not of published APIs beside it.
+/// Returns whether a template is one of the Admin API, and not of published APIs beside it, nor of
+/// its first version, which is only refused.
 pub fn is_own(template: &str) -> bool {
-    template.starts_with("/adminapi") && !template.starts_with("/adminapi/gateway")
+    let other = ["/adminapi/gateway", "/adminapi/v1"];
+    template.starts_with("/adminapi") && !other.iter().any(|other| template.starts_with(other))
 }
 
 /// A path that every key for data may read.

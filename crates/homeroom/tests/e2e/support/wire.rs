@@ -24,9 +24,12 @@ impl Answer {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the path in `Location`.
+    /// Returns the path in `Location`, which may be relative.
     pub fn location(&self) -> String {
         let location = self.header("location").unwrap_or_else(|| panic!("{self:?}"));
+        if location.starts_with('/') {
+            return location.to_owned();
+        }
         location.splitn(4, '/').nth(3).map(|path| format!("/{path}")).unwrap()
     }
 
