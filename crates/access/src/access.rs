@@ -20,6 +20,7 @@ use crate::lookups::Lookups;
 use crate::records::{ClientRecord, SecretRecord};
 use crate::refused_logins::RefusedLogins;
 use crate::registry::Registry;
+use crate::revoke::Revocations;
 use crate::secret::SecretHasher;
 use crate::server_keys::server_keys;
 use crate::sql;
@@ -67,6 +68,7 @@ pub struct Access {
     /// When the registry was last read for a caller that was unknown.
     pub(crate) caught_up: Lookups,
     pub(crate) refused_logins: RefusedLogins,
+    pub(crate) revocations: Revocations,
 }
 
 impl std::fmt::Debug for Access {
@@ -121,6 +123,7 @@ impl Access {
             managing: tokio::sync::Mutex::new(()),
             caught_up: Lookups::default(),
             refused_logins: RefusedLogins::default(),
+            revocations: Revocations::default(),
         };
         access.refresh().await?;
         access.adopt_clients(now).await?;
@@ -128,15 +131,17 @@ impl Access {
     }
 
     /// Reads the registry again where another process has changed it, or where the outcome of a
-    /// change is unknown. It is cheap where nothing has changed: one row.
+    /// change is unknown, and which tokens were revoked. It is cheap where nothing has changed: two rows.
     ///
     /// # Errors
     ///
     /// [`AccessError`]; the registry stays as it was. Where it is known to be outdated, nobody is
     /// recognized until it has been read.
     pub async fn refresh(&self) -> Result<(), AccessError> {
-        let _managing = self.managing.lock().await;
-        self.refresh_managing().await
+        let managing = self.managing.lock().await;
+        self.refresh_managing().await?;
+        drop(managing);
+        self.refresh_revoked().await
     }
 
     /// Does the same as [`Access::refresh`], for a caller that already holds `managing`.

@@ -30,30 +30,53 @@ pub(crate) async fn post_introspect(
     access: Arc<Access>,
     mut call: Call,
 ) -> Result<Response, Problem> {
-    let body = call.read_body().await?;
+    let asker = match asker(&access, &mut call, INTROSPECT).await {
+        Ok(asker) => asker,
+        Err(answer) => return answer,
+    };
+    let answer = told(&access, &asker.client, &asker.token, call.now);
+    access.naming(&asker.client.key, answer.map(|told| uncached(StatusCode::OK, &told)))
+}
+
+/// A client that has shown who it is, and the token that its request is about.
+pub(crate) struct Asker {
+    pub(crate) client: Arc<ApiClient>,
+    pub(crate) token: String,
+}
+
+/// Reads a request about a token.
+///
+/// # Errors
+///
+/// The answer, where it is none of a client.
+pub(crate) async fn asker(
+    access: &Access,
+    call: &mut Call,
+    route: &'static str,
+) -> Result<Asker, Result<Response, Problem>> {
+    let body = call.read_body().await.map_err(Err)?;
     let content_type = call.header(header::CONTENT_TYPE.as_str());
     let authorization =
         call.headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap_or("Basic ?"));
     let question = TokenQuestion::read(authorization, content_type, &body, call.certificate);
-    let question = match question {
-        Ok(question) => question,
-        Err(error) => return Ok(error.into_response()),
-    };
-    let mut asker = access.authenticate(&question.key, &question.shown, call.now);
-    if matches!(asker, Err(TokenRefusal::Client)) && access.catch_up().await? {
-        asker = access.authenticate(&question.key, &question.shown, call.now);
+    let TokenQuestion { key, shown, token } =
+        question.map_err(|error| Ok(error.into_response()))?;
+    let mut asker = access.authenticate(&key, &shown, call.now);
+    if matches!(asker, Err(TokenRefusal::Client))
+        && access.catch_up().await.map_err(|full| Err(full.into()))?
+    {
+        asker = access.authenticate(&key, &shown, call.now);
     }
     let answer = match asker {
-        Ok(asker) => told(&access, &asker.client, &question.token, call.now)
-            .map(|told| uncached(StatusCode::OK, &told)),
+        Ok(asker) => return Ok(Asker { client: asker.client, token }),
         Err(TokenRefusal::InDoubt) => Err(changing()),
         Err(_) => {
             let reason = "the key is unknown, suspended or revoked, or its secret is wrong";
-            access.refused_token(&RefusedLogin::of(&call, INTROSPECT, reason), Some(&question.key));
+            access.refused_token(&RefusedLogin::of(call, route, reason), Some(&key));
             Ok(OAuthError::invalid_client().into_response())
         }
     };
-    access.naming(&question.key, answer)
+    Err(access.naming(&key, answer))
 }
 
 fn told(access: &Access, asker: &ApiClient, token: &str, now: Timestamp) -> Result<Value, Problem> {

@@ -3,7 +3,7 @@
 //! [`Access`] is opened on a store. The front door asks it to [recognize](Access::recognize) the
 //! caller of each request. A part asks [`authorize`] what the [`ApiClient`] may do to a resource,
 //! and stays within the [`Grant`] that it gets. Commands [manage](Access::manage) keys and claim
-//! sets with [`Manage`] values. [`routes`] are `/oauth/token` and the public keys.
+//! sets with [`Manage`] values. [`routes`] are `/oauth/token`, questions about tokens, and the public keys.
 //!
 //! Rights are data: the [`Claims`] hierarchy and the shipped claim sets are in a file, the
 //! operator's sets are in the store, and each set is compiled over the model so that a decision
@@ -63,6 +63,7 @@ mod refused_logins;
 mod registry;
 mod relation;
 mod revive;
+mod revoke;
 mod rights;
 mod routes;
 mod secret;

@@ -16,6 +16,8 @@ pub(crate) enum Lapsed {
     Key(Box<str>),
     /// This key does not have the education organization.
     Organization(Box<str>),
+    /// This key has taken the token back.
+    Revoked(Box<str>),
 }
 
 impl Access {
@@ -73,7 +75,14 @@ impl Access {
         let expires = until.map_or(proven.ends, |until| proven.ends.min(until));
         let recognized = Recognized { client, version };
         let entry = Entry { recognized: recognized.clone(), proven, expires, generation };
-        self.cache.insert(shown, entry, now);
-        Ok(recognized)
+        if !self.revocations.has(shown) {
+            self.cache.insert(shown, entry, now);
+            // It may have been taken back in between.
+            if !self.revocations.has(shown) {
+                return Ok(recognized);
+            }
+        }
+        self.cache.remove(shown);
+        Err(Lapsed::Revoked(recognized.client.key.as_str().into()))
     }
 }

@@ -198,12 +198,26 @@ impl Access {
                 let what = "The token's key or secret is no longer valid.";
                 (Unrecognized::Unknown(unrecognized(what, true)), key)
             }
+            Lapsed::Revoked(key) => {
+                let what = "The token was revoked by its client; get a new one.";
+                (Unrecognized::Other(unrecognized(what, true)), key)
+            }
             Lapsed::Organization(key) => {
                 let what = "The key no longer has the education organization that the token is limited to.";
                 (Unrecognized::Other(unrecognized(what, true)), key)
             }
         };
         refusal.naming(self.named(&key))
+    }
+
+    /// Counts a token of a key as no longer live.
+    pub(crate) fn no_longer_live(&self, key: &str, expires: i64) {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ends) = live.get_mut(key)
+            && let Some(at) = ends.iter().position(|end| *end == expires)
+        {
+            ends.remove(at);
+        }
     }
 
     fn count_token(&self, key: &str, expires: i64, now: i64) -> Result<(), TokenRefusal> {

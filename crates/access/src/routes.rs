@@ -15,6 +15,7 @@ use crate::lookups::LookupsFull;
 use crate::oauth::{OAUTH, OAuthError, TokenRequest, issued};
 use crate::recognize::{IssuedToken, TokenRefusal};
 use crate::recognized::changing;
+use crate::revoke::{REVOKE, post_revoke};
 
 /// Most bytes of the body of a request about a token.
 pub const TOKEN_REQUEST_BYTES_MAX: usize = 16 << 10;
@@ -42,6 +43,7 @@ pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
         route(Method::POST, TOKEN, handler(access, post_token)).refused_as(&OAUTH),
         route(Method::POST, ADMIN_TOKEN, handler(access, post_admin_token)).refused_as(&OAUTH),
         route(Method::POST, INTROSPECT, handler(access, post_introspect)).refused_as(&OAUTH),
+        route(Method::POST, REVOKE, handler(access, post_revoke)).refused_as(&OAUTH),
         route(Method::GET, "/.well-known/jwks.json", handler(access, get_keys)),
     ]
 }

@@ -66,6 +66,18 @@ pub(crate) const REMOVE_SECRET: &str = "DELETE FROM api_client_secret WHERE id =
 
 pub(crate) const REMOVE_SECRETS_OF: &str = "DELETE FROM api_client_secret WHERE api_key = ?1";
 
+pub(crate) const REVOCATIONS: &str = "SELECT number FROM revocation WHERE id = 1";
+
+/// Others who count up wait for this one.
+pub(crate) const COUNT_REVOKED: &str = "UPDATE revocation SET number = number + 1 WHERE id = 1";
+
+pub(crate) const REVOKED: &str = "SELECT hash, api_key, ends FROM revoked_token ORDER BY hash";
+
+pub(crate) const END_REVOKED: &str = "DELETE FROM revoked_token WHERE ends <= ?1";
+
+pub(crate) const ADD_REVOKED: &str = "INSERT INTO revoked_token (hash, api_key, ends) \
+     VALUES (?1, ?2, ?3) ON CONFLICT (hash) DO NOTHING";
+
 pub(crate) const CLAIM_SETS: &str =
     "SELECT folded, name, definition, changed FROM claim_set ORDER BY folded";
 

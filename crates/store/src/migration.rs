@@ -121,6 +121,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0023_course_versions.sql"),
         postgres: include_str!("../migrations/0023_course_versions.sql"),
     },
+    Migration {
+        version: 24,
+        name: "revoked_tokens",
+        sqlite: include_str!("../migrations/0024_revoked_tokens.sql"),
+        postgres: include_str!("../migrations/0024_revoked_tokens.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

@@ -5,6 +5,7 @@ mod in_force;
 mod introspect;
 mod laws;
 mod manage;
+mod revoke;
 mod rights;
 mod shipped;
 mod strategies;

@@ -10,7 +10,7 @@ use crate::app::failures::Failures;
 use crate::app::{FULL_ACCESS, TestApp};
 
 /// What anybody may call. A new line here is a decision.
-const PUBLIC: [&str; 32] = [
+const PUBLIC: [&str; 33] = [
     "GET /",
     "GET /.well-known/jwks.json",
     "* /adminapi/v1/{*rest}",
@@ -42,6 +42,7 @@ const PUBLIC: [&str; 32] = [
     "POST /adminapi/connect/register",
     "POST /adminapi/connect/token",
     "POST /oauth/introspect",
+    "POST /oauth/revoke",
     "POST /oauth/token",
 ];
 

@@ -38,6 +38,7 @@ const FILLED_BY_SERVERS: &[&str] = &[
     "passed_over",
     "published",
     "ref",
+    "revocation",
     "server_key",
     "standard",
     "tally",
