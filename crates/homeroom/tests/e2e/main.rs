@@ -50,6 +50,7 @@ mod prefix;
 mod published;
 mod published_rules;
 mod refused_start;
+mod remote_parts;
 mod reports;
 mod restore;
 mod revive;

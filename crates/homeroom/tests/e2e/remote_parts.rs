@@ -1,0 +1,119 @@
+//! A part of this server answers the same whether it is published as a target in this process or as an upstream.
+
+use crate::published::subscriber;
+use crate::support::{Answer, Place, STUDENTS, Server, student};
+
+/// What belongs to one request, or to one connection.
+const OWN: [&str; 6] =
+    ["date", "x-request-id", "correlationid", "connection", "keep-alive", "transfer-encoding"];
+
+/// A method, a path below the part, headers and a body.
+type Asked<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a str);
+
+fn compared(answer: &Answer) -> (u16, Vec<(String, String)>, Vec<u8>) {
+    let mut headers: Vec<_> =
+        answer.headers.iter().filter(|(name, _)| !OWN.contains(&name.as_str())).cloned().collect();
+    headers.sort();
+    (answer.status, headers, answer.body.clone())
+}
+
+#[test]
+fn a_part_answers_byte_for_byte_the_same_in_this_process_and_as_an_upstream() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let url = format!("http://{}", server.api);
+    let api = |name: &str, target: &str| {
+        format!(
+            "[[apis]]\nname = '{name}'\ncontext = '{name}'\nversion = 'v1'\nmax_body = '1MiB'\n{target}\n"
+        )
+    };
+    // What the part decides on by its token is decided there again, so the token goes on.
+    let near = |part: &str| api(&format!("near-{part}"), &format!("part = '{part}'"));
+    let far = |part: &str, path: &str| {
+        let target = format!("upstream = ['{url}{path}']\nsecurity = 'none'");
+        api(&format!("far-{part}"), &target)
+    };
+    let file = [
+        near("data"),
+        far("data", "/data/v3"),
+        near("metadata"),
+        far("metadata", "/metadata"),
+        near("change-queries"),
+        far("change-queries", "/changeQueries/v1"),
+    ];
+    place.write("apis.toml", file.concat());
+    place.done(&["gateway", "apply", "apis.toml"]);
+    let names = "near-data,near-metadata,near-change-queries";
+    let mut client = server.client_of(&subscriber(
+        &place,
+        &["--scope", "data", "--claim-set", "FullAccess", "--apis", names],
+    ));
+    for number in 0..300 {
+        let made = student(&number.to_string(), "Ada \u{e9}");
+        assert_eq!(client.post(STUDENTS, &made).status, 201);
+    }
+    let one = client.get(&format!("{STUDENTS}?studentUniqueId=7"));
+    let id = one.json()[0]["id"].as_str().unwrap().to_owned();
+    let tag = client.get(&format!("{STUDENTS}/{id}"));
+    let tag = tag.header("etag").unwrap().to_owned();
+    let same = student("7", "Ada \u{e9}").to_string();
+    let json = ("content-type", "application/json");
+    let by_id = format!("/ed-fi/students/{id}");
+    let gone = "/ed-fi/students/00000000000000000000000000000001";
+
+    let of_data: &[Asked<'_>] = &[
+        ("GET", "/ed-fi/students", &[], ""),
+        ("GET", "/ed-fi/students?limit=300&totalCount=true", &[], ""),
+        ("GET", "/ed-fi/students?limit=300", &[("accept-encoding", "gzip")], ""),
+        ("GET", "/ed-fi/students?limit=2&offset=3&pageToken=", &[], ""),
+        ("GET", "/ed-fi/students?limit=x", &[], ""),
+        ("GET", "/ed-fi/students?firstName=Ada%20%C3%A9&limit=1", &[], ""),
+        ("GET", "/ED-FI/Students/?limit=1", &[], ""),
+        ("HEAD", "/ed-fi/students", &[], ""),
+        ("OPTIONS", "/ed-fi/students", &[], ""),
+        ("PATCH", "/ed-fi/students", &[json], "{}"),
+        ("GET", &by_id, &[], ""),
+        ("HEAD", &by_id, &[], ""),
+        ("GET", &by_id, &[("if-none-match", &tag)], ""),
+        ("GET", &by_id, &[("accept", "text/html")], ""),
+        ("GET", gone, &[], ""),
+        ("GET", "/ed-fi/nothing", &[], ""),
+        ("POST", "/ed-fi/students", &[json], &same),
+        ("POST", "/ed-fi/students", &[json], "{\"studentUniqueId\": 7, \"x\": []}"),
+        ("POST", "/ed-fi/students", &[json], "{"),
+        ("POST", "/ed-fi/students", &[("content-type", "text/plain")], "a"),
+        ("PUT", &by_id, &[json, ("if-match", "\"0\"")], &same),
+        ("DELETE", gone, &[], ""),
+    ];
+    let of_metadata: &[Asked<'_>] = &[
+        ("GET", "", &[], ""),
+        ("GET", "/data/v3/resources/swagger.json", &[], ""),
+        ("GET", "/data/v3/dependencies", &[("accept-encoding", "gzip, br")], ""),
+        ("GET", "/data/v3/dependencies", &[("accept", "application/graphml")], ""),
+        ("GET", "/xsd", &[], ""),
+        ("GET", "/nothing", &[], ""),
+    ];
+    let of_changes: &[Asked<'_>] =
+        &[("GET", "/availableChangeVersions", &[], ""), ("POST", "/x", &[json], "{}")];
+    let mut statuses = std::collections::BTreeSet::new();
+    for (part, all) in
+        [("data", of_data), ("metadata", of_metadata), ("change-queries", of_changes)]
+    {
+        for (method, path, headers, body) in all {
+            let headers = [headers, &[("correlationid", "c-1")][..]].concat();
+            let mut ask = |place: &str| {
+                let path = format!("/apis/{place}-{part}/v1{path}");
+                client.send(method, &path, &headers, Some(body.as_bytes())).unwrap()
+            };
+
+            let (near, far) = (compared(&ask("near")), compared(&ask("far")));
+
+            assert_eq!(near.0, far.0, "{method} {part} {path}");
+            assert_eq!(near.1, far.1, "{method} {part} {path}");
+            assert!(near.2 == far.2, "{method} {part} {path}: bodies differ");
+            statuses.insert(near.0);
+        }
+    }
+    let all = statuses.into_iter().collect::<Vec<_>>();
+    assert!([200, 304, 400, 404, 405, 412].iter().all(|status| all.contains(status)), "{all:?}");
+}
