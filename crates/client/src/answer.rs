@@ -14,6 +14,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep};
 
+use crate::driven::Lent;
 use crate::error::{Error, Phase, Tried};
 use crate::outgoing::Progress;
 use crate::permits::Permit;
@@ -51,9 +52,11 @@ pub struct WholeAnswer {
 /// request's body is still sent, as long as the connection accepts it.
 pub struct AnswerBody {
     content: Incoming,
+    /// The connection, where reading this body drives it.
+    lent: Option<Lent>,
     limits: BodyLimits,
     /// Rings when the next part is late. It is set while there is nothing to read.
-    alarm: Pin<Box<Sleep>>,
+    alarm: Option<Pin<Box<Sleep>>>,
     is_set: bool,
     /// The permit of the request; `None` once this body has been read to its end.
     permit: Option<Arc<Permit>>,
@@ -74,19 +77,21 @@ pub struct BodyLimits {
 impl Answer {
     /// Takes a response that has arrived.
     pub(crate) fn new(
-        response: http::Response<Incoming>,
+        (response, mut lent): (http::Response<Incoming>, Option<Lent>),
         limits: BodyLimits,
         permit: Arc<Permit>,
         upload: Arc<Progress>,
     ) -> Self {
         let (head, content) = response.into_parts();
         let permit = (!content.is_end_stream()).then_some(permit);
+        if content.is_end_stream() {
+            _ = lent.take().map(Lent::rest);
+        }
         let url = limits.tried.url.clone();
-        let alarm = Box::pin(tokio::time::sleep(limits.gap));
         Self {
             head,
             url,
-            body: AnswerBody { content, limits, alarm, is_set: false, permit, upload },
+            body: AnswerBody { content, lent, limits, alarm: None, is_set: false, permit, upload },
         }
     }
 
@@ -174,10 +179,15 @@ impl AnswerBody {
         if !self.is_set {
             let next = end_of(Instant::now(), self.limits.gap);
             let until = self.limits.until.map_or(next, |(until, _)| until.min(next));
-            self.alarm.as_mut().reset(until);
+            match &mut self.alarm {
+                Some(alarm) => alarm.as_mut().reset(until),
+                None => self.alarm = Some(Box::pin(tokio::time::sleep_until(until))),
+            }
             self.is_set = true;
         }
-        std::task::ready!(self.alarm.as_mut().poll(context));
+        std::task::ready!(
+            self.alarm.as_mut().map_or(Poll::Pending, |alarm| alarm.as_mut().poll(context))
+        );
         let (tried, limit) = (self.limits.tried.clone(), self.limits.gap);
         Poll::Ready(self.late().unwrap_or(Error::TimedOut { tried, phase: Phase::Body, limit }))
     }
@@ -192,12 +202,17 @@ impl Body for AnswerBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let this = &mut *self;
-        let Poll::Ready(polled) = Pin::new(&mut this.content).poll_frame(context) else {
+        let polled = match &mut this.lent {
+            Some(lent) => lent.poll_frame(&mut this.content, context),
+            None => Pin::new(&mut this.content).poll_frame(context),
+        };
+        let Poll::Ready(polled) = polled else {
             return this.wait(context).map(|error| Some(Err(error)));
         };
         this.is_set = false;
         if polled.is_none() || this.content.is_end_stream() {
             this.permit = None;
+            _ = this.lent.take().map(Lent::rest);
         } else if let Some(error) = this.late() {
             return Poll::Ready(Some(Err(error)));
         }

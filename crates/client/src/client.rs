@@ -1,20 +1,26 @@
 //! Sends requests: permits, connections, retries, redirects.
 #![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
+use std::error::Error as StdError;
 use std::fmt;
+use std::future::Future as _;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use http::header::HOST;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, Sleep, sleep_until, timeout, timeout_at};
 
 use crate::answer::{Answer, BodyLimits};
 use crate::connect::{Connector, NotConnected};
+use crate::driven::{Lent, Resting, Unanswered};
 use crate::error::{Error, Phase, Tried, find, is_unsent};
-use crate::outgoing::{Content, Outgoing, Progress};
+use crate::outgoing::{Content, Outgoing, Progress, State};
 use crate::permits::Permits;
 use crate::request::{Body, Request};
 use crate::retry::{Attempt, Ended, retry_after};
@@ -22,12 +28,16 @@ use crate::settings::Settings;
 use crate::stall::{Alarm, Stalled};
 use crate::times::end_of;
 use crate::tls::Trust;
-use crate::url::Url;
+use crate::url::{Origin, Url};
 
 /// The interval between pings on an HTTP/2 connection with open requests.
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// The longest wait for the answer to a ping, after which the connection counts as broken.
 const PING_TIME: Duration = Duration::from_secs(10);
+
+/// The longest body, in bytes, of a request that drives its connection itself. It is sent before anybody
+/// reads the answer, or nearly.
+const DRIVEN_BYTES_MAX: usize = 128 << 10;
 
 /// The longest time that a connection is kept without a request. The pool adds it to the present time,
 /// which an unlimited duration would overflow.
@@ -42,6 +52,7 @@ pub struct Client(Arc<ClientInner>);
 struct ClientInner {
     settings: Settings,
     pool: legacy::Client<Connector, Outgoing>,
+    resting: Resting,
     connector: Connector,
     permits: Permits,
 }
@@ -71,8 +82,9 @@ impl Client {
             .pool_idle_timeout(limits.idle.min(IDLE_MAX))
             .pool_max_idle_per_host(limits.idle_per_origin)
             .build(connector.clone());
+        let resting = Resting::new(limits.idle_per_origin, limits.idle);
         let permits = Permits::new(limits.requests_per_origin, limits.requests);
-        Ok(Self(Arc::new(ClientInner { settings, pool, connector, permits })))
+        Ok(Self(Arc::new(ClientInner { settings, pool, resting, connector, permits })))
     }
 
     /// Sends a request. Returns the answer as soon as its head has arrived; any status is an
@@ -108,7 +120,7 @@ impl Client {
         &self,
         url: &Url,
     ) -> Result<impl hyper::rt::Read + hyper::rt::Write + Send + Unpin + 'static, Error> {
-        let opened = self.0.connector.open_http1(url.as_uri().clone()).await;
+        let opened = self.0.connector.open_http1(url).await;
         opened.map_err(|reason| not_connected(reason, Tried::new(&http::Method::GET, url)))
     }
 
@@ -195,11 +207,14 @@ impl Client {
         let times = &self.0.settings.times;
         let tried = Tried::new(&request.method, &request.url);
         let late = |phase, limit| Error::TimedOut { tried: tried.clone(), phase, limit };
-        let permit = timeout(times.wait, self.0.permits.take(request.url.origin()))
+        let origin = request.url.origin();
+        let permit = timeout(times.wait, self.0.permits.take(&origin))
             .await
             .map_err(|_| FailedAttempt::unsent(late(Phase::Wait, times.wait)))?;
         let permit = Arc::new(permit);
         let until = until.zip(times.total);
+        let is_short =
+            matches!(&request.body, Body::Whole(bytes) if bytes.len() <= DRIVEN_BYTES_MAX);
         let content = match &mut request.body {
             Body::Whole(bytes) => Content::Whole(bytes.clone()),
             Body::Streamed(stream, length) => Content::Streamed(
@@ -211,11 +226,78 @@ impl Client {
         let (outgoing, progress) = Outgoing::new(content, alarm, Arc::clone(&permit));
         let mut sent = http::Request::new(outgoing);
         *sent.method_mut() = request.method.clone();
-        *sent.uri_mut() = request.url.as_uri().clone();
         *sent.headers_mut() = request.headers.clone();
-        let response = self.exchange(sent, &progress, &tried).await?;
+        let answered = if is_short && !origin.is_secure {
+            let (response, lent) = self.drive(sent, &origin, &progress, &tried).await?;
+            (response, Some(lent))
+        } else {
+            *sent.uri_mut() = request.url.as_uri().clone();
+            (self.exchange(sent, &progress, &tried).await?, None)
+        };
         let limits = BodyLimits { tried, gap: times.body, until };
-        Ok(Answer::new(response, limits, permit, progress))
+        Ok(Answer::new(answered, limits, permit, progress))
+    }
+
+    /// Sends a request on a connection that rests or on a new one, and waits for the head of the answer.
+    async fn drive(
+        &self,
+        mut request: http::Request<Outgoing>,
+        origin: &Origin,
+        progress: &Progress,
+        tried: &Tried,
+    ) -> Result<(http::Response<Incoming>, Lent), FailedAttempt> {
+        *request.uri_mut() = tried.url.relative();
+        request.headers_mut().insert(HOST, tried.url.host());
+        loop {
+            let resting = self.0.resting.take(origin);
+            let is_new = resting.is_none();
+            let mut lent = match resting {
+                Some(lent) => lent,
+                None => self.begin(origin, tried).await?,
+            };
+            progress.moved();
+            let mut alarm = pin!(None::<Sleep>);
+            let late = |context: &mut Context<'_>| {
+                loop {
+                    let state = progress.state();
+                    let (phase, limit) = self.phase(state);
+                    let end = end_of(state.moved, limit);
+                    match alarm.as_mut().as_pin_mut() {
+                        None => alarm.set(Some(sleep_until(end))),
+                        Some(alarm) if alarm.deadline() != end => alarm.reset(end),
+                        Some(alarm) => {
+                            ready!(alarm.poll(context));
+                            let tried = tried.clone();
+                            return Poll::Ready(Error::TimedOut { tried, phase, limit });
+                        }
+                    }
+                }
+            };
+            let answered = lent.ask(request, late).await;
+            match answered.map_err(|error| FailedAttempt { error, was_sent: true })? {
+                Ok(response) => return Ok((response, lent)),
+                // The server had closed the connection.
+                Err(Unanswered { unsent: Some(unsent), .. }) if !is_new => request = unsent,
+                Err(Unanswered { error, .. }) => {
+                    return Err(FailedAttempt::of(error, progress, tried));
+                }
+            }
+        }
+    }
+
+    /// Opens a connection that its requests drive.
+    async fn begin(&self, origin: &Origin, tried: &Tried) -> Result<Lent, FailedAttempt> {
+        let opened = self.0.connector.open_http1(&tried.url).await;
+        let socket =
+            opened.map_err(|reason| FailedAttempt::unsent(not_connected(reason, tried.clone())))?;
+        let begun = self.0.resting.begin(socket, origin).await;
+        begun.map_err(|error| FailedAttempt::before_sending(error, tried))
+    }
+
+    /// Returns in which phase a request is on its connection, and how long it may last.
+    fn phase(&self, state: State) -> (Phase, Duration) {
+        let times = &self.0.settings.times;
+        if state.is_done { (Phase::Answer, times.answer) } else { (Phase::Send, times.send) }
     }
 
     /// Sends a request on a connection of the pool or on a new one, and waits for the head of the
@@ -226,7 +308,6 @@ impl Client {
         progress: &Progress,
         tried: &Tried,
     ) -> Result<http::Response<Incoming>, FailedAttempt> {
-        let times = &self.0.settings.times;
         let mut connection = capture_connection(&mut request);
         let captured = connection.clone();
         let mut response = std::pin::pin!(self.0.pool.request(request));
@@ -248,11 +329,7 @@ impl Client {
         progress.moved();
         loop {
             let state = progress.state();
-            let (phase, limit) = if state.is_done {
-                (Phase::Answer, times.answer)
-            } else {
-                (Phase::Send, times.send)
-            };
+            let (phase, limit) = self.phase(state);
             tokio::select! {
                 biased;
                 done = &mut response => {
@@ -276,7 +353,7 @@ impl FailedAttempt {
     }
 
     /// Returns the error of a request that failed before it got a connection.
-    fn before_sending(error: legacy::Error, tried: &Tried) -> Self {
+    fn before_sending(error: impl StdError + Send + Sync + 'static, tried: &Tried) -> Self {
         let tried = tried.clone();
         let reason = find::<NotConnected>(&error).cloned();
         Self::unsent(match reason {
@@ -291,7 +368,11 @@ impl FailedAttempt {
     }
 
     /// Returns the error of a request that failed on a connection, and whether any of it was sent.
-    fn of(error: legacy::Error, progress: &Progress, tried: &Tried) -> Self {
+    fn of(
+        error: impl StdError + Send + Sync + 'static,
+        progress: &Progress,
+        tried: &Tried,
+    ) -> Self {
         if find::<NotConnected>(&error).is_some() {
             // The pooled connection was unusable and no other could be opened.
             return Self::before_sending(error, tried);

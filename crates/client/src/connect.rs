@@ -28,7 +28,7 @@ use crate::settings::Settings;
 use crate::stall::Watched;
 use crate::times::{Times, end_of};
 use crate::tls::http1_only;
-use crate::url::Url;
+use crate::url::{Origin, Url};
 
 /// Opens connections according to the settings.
 #[derive(Clone)]
@@ -72,19 +72,17 @@ impl Connector {
     }
 
     /// Opens a connection on which HTTP/1.1 is spoken.
-    pub async fn open_http1(&self, uri: Uri) -> Result<TokioIo<Socket>, NotConnected> {
-        self.0.open(uri, self.0.http1.as_ref()).await
+    pub async fn open_http1(&self, url: &Url) -> Result<TokioIo<Socket>, NotConnected> {
+        self.0.open(url.origin(), self.0.http1.as_ref()).await
     }
 }
 
 impl ConnectorInner {
     async fn open(
         &self,
-        uri: Uri,
+        origin: Origin,
         tls: Option<&TlsConnector>,
     ) -> Result<TokioIo<Socket>, NotConnected> {
-        let url = Url::try_from(uri).map_err(|error| failed(Phase::Resolve, error))?;
-        let origin = url.origin();
         let looked_up = self.resolver.look_up(&origin.host);
         let found = within(Phase::Resolve, self.times.resolve, looked_up).await?;
         let allowed = self.allowed(&origin.host, &found)?;
@@ -174,7 +172,10 @@ impl tower_service::Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let parts = Arc::clone(&self.0);
-        Box::pin(async move { parts.open(uri, parts.tls.as_ref()).await })
+        Box::pin(async move {
+            let url = Url::try_from(uri).map_err(|error| failed(Phase::Resolve, error))?;
+            parts.open(url.origin(), parts.tls.as_ref()).await
+        })
     }
 }
 

@@ -42,6 +42,7 @@ mod blocking;
 mod client;
 mod connect;
 mod connections;
+mod driven;
 mod error;
 mod outgoing;
 mod permits;

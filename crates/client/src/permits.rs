@@ -28,7 +28,7 @@ impl Permits {
     }
 
     /// Waits for a permit.
-    pub async fn take(&self, origin: Origin) -> Permit {
+    pub async fn take(&self, origin: &Origin) -> Permit {
         // The origin comes first: requests that wait for a slow server take no permit from others.
         let [to_origin, to_all] =
             [self.of(origin), Arc::clone(&self.all)].map(|permits| async move {
@@ -37,15 +37,15 @@ impl Permits {
         Permit { _to_origin: to_origin.await, _to_all: to_all.await }
     }
 
-    fn of(&self, origin: Origin) -> Arc<Semaphore> {
+    fn of(&self, origin: &Origin) -> Arc<Semaphore> {
         let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(permits) = origins.get(&origin) {
+        if let Some(permits) = origins.get(origin) {
             return Arc::clone(permits);
         }
         // An origin whose semaphore is referred to by this map only has no request.
         origins.retain(|_, permits| Arc::strong_count(permits) > 1);
         let permits = Arc::new(Semaphore::new(self.per_origin));
-        origins.insert(origin, Arc::clone(&permits));
+        origins.insert(origin.clone(), Arc::clone(&permits));
         permits
     }
 }
@@ -65,25 +65,25 @@ mod tests {
     #[tokio::test]
     async fn an_origin_without_requests_is_forgotten() {
         let permits = Permits::new(1, 9);
-        let kept = permits.take(origin("kept")).await;
+        let kept = permits.take(&origin("kept")).await;
         for number in 0..100 {
-            drop(permits.take(origin(&number.to_string())).await);
+            drop(permits.take(&origin(&number.to_string())).await);
         }
 
         assert_eq!(permits.origins.lock().unwrap().len(), 2);
         drop(kept);
-        drop(permits.take(origin("kept")).await);
+        drop(permits.take(&origin("kept")).await);
     }
 
     #[tokio::test]
     async fn all_origins_share_the_limit_of_the_client() {
         let permits = Permits::new(2, 3);
-        let first = permits.take(origin("a")).await;
-        let _others = [permits.take(origin("a")).await, permits.take(origin("b")).await];
+        let first = permits.take(&origin("a")).await;
+        let _others = [permits.take(&origin("a")).await, permits.take(&origin("b")).await];
         let soon = Duration::from_millis(20);
 
-        assert!(timeout(soon, permits.take(origin("c"))).await.is_err());
+        assert!(timeout(soon, permits.take(&origin("c"))).await.is_err());
         drop(first);
-        assert!(timeout(soon, permits.take(origin("c"))).await.is_ok());
+        assert!(timeout(soon, permits.take(&origin("c"))).await.is_ok());
     }
 }

@@ -6,8 +6,8 @@ use std::fmt;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 
-use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderValue, Uri};
 
 /// A URL that a request can be sent to. It has no user name, password or fragment. Its host is in lower
 /// case and the default port of its scheme is omitted, so that one server has one spelling.
@@ -93,6 +93,17 @@ impl Url {
     /// Returns the path, which begins with a slash, and the query.
     pub fn path_and_query(&self) -> &str {
         self.0.path_and_query().map_or("/", PathAndQuery::as_str)
+    }
+
+    /// Returns the host with its port where that is not the usual one, as a `Host` header names it.
+    pub(crate) fn host(&self) -> HeaderValue {
+        let host = self.0.authority().map_or("", Authority::as_str);
+        HeaderValue::from_str(host).expect("an authority has visible characters only")
+    }
+
+    /// Returns the path and the query as a URI of their own.
+    pub(crate) fn relative(&self) -> Uri {
+        self.0.path_and_query().cloned().map(Uri::from).unwrap_or_default()
     }
 
     /// Returns the URL as a type of the `http` crate, with the query.

@@ -8,7 +8,7 @@ use homeroom_client::Request;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::{Barrier, Notify};
 
-use crate::support::{SHORT, Server, answer, client, read_request, send};
+use crate::support::{LONG, SHORT, Server, answer, client, read_request, send};
 
 #[tokio::test]
 async fn a_connection_serves_one_request_after_the_other() {
@@ -63,6 +63,59 @@ async fn an_idle_connection_can_be_kept_without_a_limit() {
     }
 
     assert_eq!(server.accepted(), 1);
+}
+
+#[tokio::test]
+async fn a_connection_that_has_rested_for_too_long_is_closed() {
+    let ended = Arc::new(Notify::new());
+    let tell = Arc::clone(&ended);
+    let server = Server::start(move |_, mut stream| {
+        let tell = Arc::clone(&tell);
+        async move {
+            while read_request(&mut stream).await.is_some() {
+                stream.write_all(answer(200, "", "x").as_bytes()).await.unwrap();
+            }
+            tell.notify_one();
+        }
+    })
+    .await;
+    let client = client(|settings| settings.pool.idle = SHORT);
+
+    for number in 1..=2 {
+        send(&client, server.get()).await.unwrap();
+        tokio::time::timeout(LONG, ended.notified()).await.unwrap();
+        assert_eq!(server.accepted(), number);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_in_pieces_is_read_whole() {
+    for (head, parts, is_kept) in [
+        ("Transfer-Encoding: chunked", ["2\r\nab", "\r\n1\r\nc", "\r\n0\r\n\r\n"], true),
+        ("Content-Length: 3", ["a", "b", "c"], true),
+        ("Connection: close", ["ab", "", "c"], false),
+    ] {
+        let server = Server::start(move |_, mut stream| async move {
+            while read_request(&mut stream).await.is_some() {
+                let head = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n");
+                for part in std::iter::once(head.as_str()).chain(parts) {
+                    stream.write_all(part.as_bytes()).await.unwrap();
+                    tokio::time::sleep(SHORT / 10).await;
+                }
+                if !is_kept {
+                    return;
+                }
+            }
+        })
+        .await;
+        let client = client(|_| {});
+
+        for _ in 0..3 {
+            assert_eq!(send(&client, server.get()).await.unwrap(), (200, "abc".into()), "{head}");
+        }
+
+        assert_eq!(server.accepted(), if is_kept { 1 } else { 3 }, "{head}");
+    }
 }
 
 #[tokio::test]
