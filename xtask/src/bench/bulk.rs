@@ -31,10 +31,11 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Documents between two rows of the curve.
 const STEP: f64 = 1e6;
 /// Requests a second of those who read, and of those who write, while a server loads.
-const READS: u32 = 200;
-const WRITES: u32 = 50;
-/// How long they do so, in seconds. It must be shorter than the load.
-const BESIDE: u32 = 3;
+const READS: u32 = 500;
+const WRITES: u32 = 100;
+/// Students of the loaded district for each second in which they do so, one after the other. It must be
+/// shorter than the load.
+const STUDENTS_PER_SECOND: usize = 1_400;
 /// Students of the district that they read and write.
 const BESIDE_STUDENTS: &str = "200";
 
@@ -77,7 +78,7 @@ pub fn run(options: &Options, is_served: bool, table: &mut String) -> Done {
         if is_served {
             for command in ["load", "upload"] {
                 empty_database()?;
-                served(&options.folder, &files, command, &mut figures)?;
+                served(options, &files, command, &mut figures)?;
             }
         }
     }
@@ -144,7 +145,8 @@ fn measure(folder: &Path, files: &Path, way: &Way, figures: &mut Figures) -> Don
 }
 
 /// Loads through a server while others read and write there.
-fn served(folder: &Path, files: &Path, command: &str, figures: &mut Figures) -> Done {
+fn served(options: &Options, files: &Path, command: &str, figures: &mut Figures) -> Done {
+    let folder = &*options.folder;
     let (data, small) = (folder.join("served"), folder.join("beside"));
     _ = std::fs::remove_dir_all(&data);
     let made = ["generate", "--students", BESIDE_STUDENTS, "--seed", "7", "--out", text(&small)];
@@ -174,7 +176,8 @@ fn served(folder: &Path, files: &Path, command: &str, figures: &mut Figures) -> 
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("{BINARY}: {error}"))?;
-    let load = LabLoad { users: 1, threads: 1, seconds: BESIDE, folder };
+    let seconds = u32::try_from(options.students / STUDENTS_PER_SECOND).unwrap_or(u32::MAX);
+    let load = LabLoad { users: 1, threads: 1, seconds: seconds.max(1), folder };
     let create = ATTENDANCE.create("create-beside", &client)?;
     let reads =
         load.at_rate(&server.url(""), &ATTENDANCE.get("get-beside", &client)?, &client, READS)?;
