@@ -99,12 +99,13 @@ impl Client {
     pub async fn send(&self, mut request: Request) -> Result<Answer, Error> {
         request.check()?;
         request.protect();
-        let Some(limit) = self.0.settings.times.total else {
-            return self.follow(request, None).await;
-        };
-        let until = end_of(Instant::now(), limit);
+        let total = self.0.settings.times.total;
+        let until = total.map(|limit| end_of(Instant::now(), limit));
         let tried = Tried::new(&request.method, &request.url);
-        match timeout_at(until, self.follow(request, Some(until))).await {
+        // Large, and part of each future around it.
+        let mut following = Box::pin(self.follow(request, until));
+        let (Some(limit), Some(until)) = (total, until) else { return following.await };
+        match timeout_at(until, &mut following).await {
             Ok(done) => done,
             Err(_) => Err(Error::TimedOut { tried, phase: Phase::Total, limit }),
         }
@@ -143,7 +144,7 @@ impl Client {
             if step.keeps_body && step.leaves(&request.url) && !request.body.is_empty() {
                 return Err(refused("the body would go to another origin"));
             }
-            answer.discard().await;
+            Box::pin(answer.discard()).await;
             step.strip(&request.url, &mut request.headers);
             if !step.keeps_body {
                 request.body = Body::Whole(bytes::Bytes::new());
@@ -192,7 +193,7 @@ impl Client {
                 return done.map_err(|failure| failure.error);
             };
             if let Ok(answer) = done {
-                answer.discard().await;
+                Box::pin(answer.discard()).await;
             }
             tokio::time::sleep(pause).await;
             *number += 1;
@@ -232,7 +233,7 @@ impl Client {
             (response, Some(lent))
         } else {
             *sent.uri_mut() = request.url.as_uri().clone();
-            (self.exchange(sent, &progress, &tried).await?, None)
+            (Box::pin(self.exchange(sent, &progress, &tried)).await?, None)
         };
         let limits = BodyLimits { tried, gap: times.body, until };
         Ok(Answer::new(answered, limits, permit, progress))
@@ -253,7 +254,7 @@ impl Client {
             let is_new = resting.is_none();
             let mut lent = match resting {
                 Some(lent) => lent,
-                None => self.begin(origin, tried).await?,
+                None => Box::pin(self.begin(origin, tried)).await?,
             };
             progress.moved();
             let mut alarm = pin!(None::<Sleep>);

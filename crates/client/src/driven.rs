@@ -47,7 +47,8 @@ struct All {
 /// A connection. Dropping it closes it.
 struct Driven {
     sender: SendRequest<Outgoing>,
-    connection: Connection<TokioIo<Socket>, Outgoing>,
+    /// Large, and often moved.
+    connection: Box<Connection<TokioIo<Socket>, Outgoing>>,
 }
 
 /// A connection that is lent for a request. Dropping it closes it.
@@ -93,7 +94,7 @@ impl Resting {
         origin: &Origin,
     ) -> Result<Lent, hyper::Error> {
         let (sender, connection) = handshake(socket).await?;
-        Ok(self.lend(Driven { sender, connection }, origin))
+        Ok(self.lend(Driven { sender, connection: Box::new(connection) }, origin))
     }
 
     fn lend(&self, driven: Driven, origin: &Origin) -> Lent {

@@ -2,7 +2,14 @@
 
 mod part;
 
+use std::sync::Arc;
+
+use http::Method;
 use serde_json::{Value, json};
+
+use crate::{
+    Call, Guard, JSON, Problem, Response, Route, Template, coded_answer, coding_of, handler,
+};
 
 pub use part::{TAGS_MAX, asked_tags, part, tags_of};
 
@@ -15,6 +22,39 @@ pub struct Listed {
     pub prefix: &'static str,
     /// Its path, from the root.
     pub path: &'static str,
+}
+
+/// A document and its text.
+struct Described {
+    document: Value,
+    text: Template,
+}
+
+impl Listed {
+    /// Returns the route of the document, which everyone may read. In it stands
+    /// [`BASE_URL`](crate::BASE_URL) where the server's address belongs.
+    pub fn route<C: Send + Sync + 'static>(&self, document: Value) -> Route<C> {
+        let text = Template::of(&document.to_string());
+        let described = Arc::new(Described { document, text });
+        let get = handler(&described, |described: Arc<Described>, call: Call<C>| async move {
+            described.answer(&call)
+        });
+        Route::new(Method::GET, self.path, Guard::Public, get)
+    }
+}
+
+impl Described {
+    /// Answers with the document, or with the part that the query asks for.
+    fn answer<C>(&self, call: &Call<C>) -> Result<Response, Problem> {
+        let all = tags_of(&self.document);
+        let coding = coding_of(call);
+        let Some(asked) = asked_tags(&call.query()?, &all)? else {
+            return coded_answer(call, &self.text.copy(&call.base_url, coding), JSON);
+        };
+        let tags: Vec<&str> = asked.into_iter().map(|at| all[at]).collect();
+        let text = Template::of(&part(&self.document, &tags).to_string());
+        coded_answer(call, &text.copy(&call.base_url, coding), JSON)
+    }
 }
 
 /// Returns the schema of a problem.

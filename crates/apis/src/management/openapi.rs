@@ -3,14 +3,9 @@
 mod fields;
 mod schemas;
 
-use std::sync::Arc;
-
-use homeroom_access::{ApiClient, Call};
-use homeroom_http::openapi::{Listed, asked_tags, part, tags_of};
-use homeroom_http::{
-    BASE_URL, Guard, JSON, Problem, Response, Route, Template, coded_answer, coding_of, handler,
-};
-use http::Method;
+use homeroom_access::ApiClient;
+use homeroom_http::openapi::Listed;
+use homeroom_http::{BASE_URL, Route};
 use serde_json::{Map, Value, json};
 
 use super::base::BASE;
@@ -173,33 +168,9 @@ const REFUSALS: [(&str, &str); 12] = [
 ];
 const OF_ALL: [&str; 6] = ["400", "401", "403", "429", "500", "503"];
 
-/// The document and its text.
-struct Described {
-    document: Value,
-    text: Template,
-}
-
 /// Returns the route of the document, which everyone may read.
 pub(super) fn route() -> Route<ApiClient> {
-    let document = document();
-    let text = Template::of(&document.to_string());
-    let described = Arc::new(Described { document, text });
-    let get = handler(&described, |described: Arc<Described>, call: Call| async move {
-        answer(&described, &call)
-    });
-    Route::new(Method::GET, OPENAPI.path, Guard::Public, get)
-}
-
-/// Answers with the document, or with the part that the query asks for.
-fn answer(described: &Described, call: &Call) -> Result<Response, Problem> {
-    let all = tags_of(&described.document);
-    let coding = coding_of(call);
-    let Some(asked) = asked_tags(&call.query()?, &all)? else {
-        return coded_answer(call, &described.text.copy(&call.base_url, coding), JSON);
-    };
-    let tags: Vec<&str> = asked.into_iter().map(|at| all[at]).collect();
-    let text = Template::of(&part(&described.document, &tags).to_string());
-    coded_answer(call, &text.copy(&call.base_url, coding), JSON)
+    OPENAPI.route(document())
 }
 
 /// Returns the document, with [`BASE_URL`] as a placeholder.
