@@ -7,7 +7,7 @@ import { join } from "node:path";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
 import { content, executablePath, launcher, opened, same, saved, setAll, until, wide } from "./player_browser.mjs";
-import { scorm12, scorm2004 } from "./player_packages.mjs";
+import { scorm12, scorm2004, zip } from "./player_packages.mjs";
 import { start } from "./player_server.mjs";
 
 const narrow = { width: 360, height: 740 };
@@ -430,6 +430,42 @@ await check("a link that was never one says so, and axe finds nothing in that pa
   const answer = await page.goto(`${server.main}/play/${"x".repeat(43)}`);
   same(answer.status(), 404, "the status");
   same(await findings(page.mainFrame()), [], "the page");
+});
+
+await check("the posts of the sample course are those that the lab's learners are modelled on", async (fresh, registration) => {
+  const folder = new URL("../../crates/course/sample/", import.meta.url);
+  const files = new Map();
+  for (const name of await readdir(folder)) files.set(name, await readFile(new URL(name, folder)));
+  await server.add("sample", { zip: zip(files) });
+  const page = await (await fresh()).newPage();
+  const posts = [];
+  page.on("request", (request) => request.url().endsWith("/results") && posts.push(request.postData()));
+  await page.goto(await server.link("sample", registration));
+  const lesson = await until("the lesson", () => page.frames().find((frame) => frame.url().includes("/content/")), (found) => found);
+  /** Does something, and waits until it is posted and acknowledged, so that each step is a post of its own. */
+  const step = async (what, more = 1) => {
+    const wanted = posts.length + more;
+    await what();
+    await until("a post", () => posts.length, (found) => found >= wanted);
+    await saved(page);
+    await page.waitForTimeout(300);
+  };
+  const next = () => lesson.getByRole("button", { name: "Next" }).click();
+  const say = (number) => lesson.getByRole("radio").nth(number).click();
+  await step(() => lesson.getByRole("button", { name: "Next" }).waitFor(), 1 - posts.length);
+  for (const what of [next, next, () => say(1), next, () => say(2)]) await step(what);
+  await step(next, 2);
+  await page.getByRole("button", { name: "Exit" }).click();
+  await page.getByRole("heading", { name: "You have left the course" }).waitFor();
+
+  const recorded = new URL("../../crates/lab/src/learners/recorded.json", import.meta.url);
+  if (process.env.PLAYER_RECORD) await writeFile(recorded, `${JSON.stringify(posts, null, 2)}\n`);
+  const plain = (text) =>
+    text
+      .replace(/"session":"[^"]*"/, "")
+      .replaceAll(/\b\d{13}\b/g, "0")
+      .replaceAll(/\d\d:\d\d:\d\d/g, "");
+  same(posts.map(plain), JSON.parse(await readFile(recorded, "utf8")).map(plain), "the posts");
 });
 
 const reference = process.env.HOMEROOM_REFERENCE;

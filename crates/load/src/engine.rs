@@ -237,7 +237,12 @@ fn make_room(stages: &[Stage], connections: u32) -> Result<(), EngineError> {
     if limit.current.is_none_or(|current| current >= at_most) {
         return Ok(());
     }
+    // Who may raise the hard limit, too, has no need to be told to.
+    let beyond = Rlimit { current: Some(at_most), maximum: Some(at_most) };
     let most = limit.maximum.unwrap_or(u64::MAX);
+    if most < at_most && setrlimit(Resource::Nofile, beyond).is_ok() {
+        return Ok(());
+    }
     if most < asked + OTHER_FILES {
         return Err(EngineError::Files { asked, limit: most });
     }

@@ -18,6 +18,10 @@ struct Told {
     /// By launch, which is the registration's id: the sequence numbers of its results.
     sequences: BTreeMap<String, Vec<u64>>,
     completed: BTreeSet<String>,
+    /// By launch, the status that was set last.
+    status: BTreeMap<String, String>,
+    /// The bytes of all results.
+    result_bytes: usize,
     registrations: BTreeSet<String>,
     connections: usize,
     ranges: usize,
@@ -116,6 +120,8 @@ fn answer(head: &str, body: &[u8], told: &mut Told, origin: &str, forgets: bool)
         }
         ("GET", ["play", _]) => (200, b"<html>".to_vec()),
         ("GET", ["play", id, "boot"]) => text(&json!({
+            "session": format!("page-{id}"),
+            "start": "unit",
             "origins": {"main": origin, "content": origin},
             "paths": {"content": format!("/play/{id}/content/")},
         })),
@@ -128,10 +134,22 @@ fn answer(head: &str, body: &[u8], told: &mut Told, origin: &str, forgets: bool)
         ("POST", ["play", id, "results"]) => {
             let results = read();
             let sequence = results["sequence"].as_u64().unwrap();
-            assert!(results["session"].as_str().is_some_and(|page| !page.is_empty()));
+            assert_eq!(
+                (&results["session"], &results["activity"]),
+                (&json!(format!("page-{id}")), &json!("unit"))
+            );
             assert!(results["cmi"].as_object().unwrap().values().all(Value::is_string));
+            assert!(results["calls"].as_array().is_some_and(|calls| calls.len() > 2), "{results}");
+            for line in ["Sec-Fetch-Mode: cors", &format!("Origin: {origin}"), "Accept: */*"] {
+                let line = format!("\r\n{}\r\n", line.to_ascii_lowercase());
+                assert!(head.to_ascii_lowercase().contains(&line), "{head}");
+            }
+            told.result_bytes += body.len();
             told.sequences.entry((*id).to_owned()).or_default().push(sequence);
-            let is_complete = results["cmi"]["cmi.core.lesson_status"] == "completed";
+            if let Some(status) = results["cmi"]["cmi.core.lesson_status"].as_str() {
+                told.status.insert((*id).to_owned(), status.to_owned());
+            }
+            let is_complete = told.status.get(*id).is_some_and(|status| status == "passed");
             if results["final"] == true && is_complete && !forgets {
                 told.completed.insert((*id).to_owned());
             }
@@ -186,6 +204,10 @@ fn learners_take_a_course_and_the_published_table_is_written() {
     let learners = &file["learners"];
     let sessions = &learners["sessions"];
     assert!(sessions["completed"].as_u64().unwrap() >= 20, "{sessions}");
+    assert!(ran.stdout.contains("came to their end and were checked"), "{}", ran.stdout);
+    let posts = &learners["posts"];
+    let mean = posts["body_bytes"].as_f64().unwrap() / posts["count"].as_f64().unwrap();
+    assert!((400.0..900.0).contains(&mean), "{posts}");
     assert_eq!((&sessions["not_completed"], &sessions["broken"]), (&json!(0), &json!(0)));
     assert_eq!(file["requests"]["failed"], 0, "{}", file["outcomes"]);
     let windows = learners["windows"].as_array().unwrap();
@@ -216,7 +238,7 @@ fn learners_take_a_course_and_the_published_table_is_written() {
     assert!(csv.starts_with("Level,Time,Users,p99 ms,Launches/min"), "{csv}");
     assert!(std::fs::read_to_string(place.path("now.html")).unwrap().contains("learners-p99"));
     let told = courses.told.lock().unwrap();
-    assert!(told.sequences.values().filter(|of| **of == [1, 2, 3, 4]).count() >= 20);
+    assert!(told.sequences.values().filter(|of| **of == [1, 2, 3, 4, 5, 6]).count() >= 20);
     // Six for the learners, and some before them and for content.
     assert!(told.connections < 6 + 40, "{} connections", told.connections);
     assert!(told.ranges > 0);
@@ -231,6 +253,25 @@ fn results_that_are_acknowledged_and_lost_are_counted() {
 
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("check completion failed"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_test_in_which_no_session_can_end_says_so_and_what_lets_sessions_end() {
+    let place = Place::new();
+    let courses = Courses::start(false);
+    let how = ["lab", "learners", "--target", &courses.url, "--key", "k", "--secret", "s"];
+    let plan = ["--learners", "5", "--every", "1s", "--ramp", "1s", "--stay", "2s"];
+
+    let ran = place.run(&[&how[..], &plan].concat());
+
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.stderr.contains("no session will come to its end: one takes 60s"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stdout.contains("0 came to their end"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("--compress 60 lets sessions end"), "{}", ran.stdout);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use homeroom_load::engine::{Answer, Request};
 use homeroom_load::outcome::Outcome;
 
+use super::posts::{self, CLOSING_POSTS, Moment, Standing};
 use super::progress::Ending;
 use super::script::{LearnerStep, Script};
 
@@ -22,13 +23,27 @@ pub struct Learner {
     launch: String,
     redirects: u32,
     booted: usize,
+    /// What the server calls this page, and the activity to begin with.
+    page: Page,
     /// When the launch was complete, in nanoseconds since the run began.
     launched: u64,
     sequence: u32,
     /// The posts of results so far.
     posted: u32,
+    /// The final posts that were acknowledged.
+    closing: u32,
+    /// Up to which post all is acknowledged, final ones included.
+    acknowledged: u32,
     /// Whether this session is to end at the next opportunity.
     leaving: bool,
+}
+
+/// What a learner reads of what the player boots from.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Page {
+    session: String,
+    start: Option<String>,
 }
 
 /// What an answer means.
@@ -61,9 +76,12 @@ impl Learner {
             launch: String::new(),
             redirects: 0,
             booted: 0,
+            page: Page::default(),
             launched: 0,
             sequence: 0,
             posted: 0,
+            closing: 0,
+            acknowledged: 0,
             leaving: false,
         }
     }
@@ -109,12 +127,24 @@ impl Learner {
                 request.path.extend_from_slice(below.as_bytes());
             }
             LearnerStep::Results | LearnerStep::Final => {
-                let is_final = self.step == LearnerStep::Final;
-                let body = script.results(&id(), self.sequence + 1, self.posted + 1, is_final);
                 request.path.extend_from_slice(without_query(&self.launch).as_bytes());
                 request.path.extend_from_slice(b"/results");
-                request.headers.extend_from_slice(b"Content-Type: application/json\r\n");
-                _ = serde_json::to_writer(&mut request.body, &body);
+                script.post(request);
+                let moments = match self.step {
+                    LearnerStep::Final => {
+                        Moment::since(self.acknowledged, self.posted, self.closing + 1)
+                    }
+                    _ => Moment::since(self.acknowledged, self.posted + 1, 0),
+                };
+                let own = id();
+                let standing = Standing {
+                    // A server that names no page: the session is the only one of its registration.
+                    session: Some(&*self.page.session).filter(|id| !id.is_empty()).unwrap_or(&own),
+                    activity: self.page.start.as_deref().unwrap_or_default(),
+                    learner: self.number,
+                    launched_ms: script.begun_ms + self.launched / 1_000_000,
+                };
+                posts::write(script, standing, self.sequence + 1, moments, &mut request.body);
             }
             LearnerStep::Check => {
                 let query = "includeChildResults=true&includeInteractionsAndObjectives=true\
@@ -156,17 +186,29 @@ impl Learner {
                 if ok { Next::At(now) } else { self.over(Ending::Broken) }
             }
             LearnerStep::Boot if ok => {
+                if self.booted == 0 {
+                    self.page = serde_json::from_slice(answer.body).unwrap_or_default();
+                }
                 self.booted += 1;
                 launched = self.booted == script.boot.len();
                 self.launch_done(script, every_ns, now)
             }
             LearnerStep::Results => {
-                // A post that failed is made up for by the next, which contains all that was set.
+                // A post that failed is made up for by the next, which contains all that was set since.
                 self.sequence += 1;
                 self.posted += 1;
+                if ok {
+                    self.acknowledged = self.posted;
+                }
                 self.next_post(script, every_ns, now)
             }
-            LearnerStep::Final if ok => self.go(LearnerStep::Check, now),
+            LearnerStep::Final if ok => {
+                self.sequence += 1;
+                self.closing += 1;
+                self.acknowledged = self.posted + self.closing;
+                let is_last = self.closing == CLOSING_POSTS;
+                self.go(if is_last { LearnerStep::Check } else { LearnerStep::Final }, now)
+            }
             LearnerStep::Check if ok => {
                 ok = completed(answer.body);
                 let ending = if ok { Ending::Completed } else { Ending::NotCompleted };
@@ -264,15 +306,7 @@ mod tests {
     const EVERY: u64 = 20;
 
     fn script() -> Script {
-        Script {
-            course: "c".into(),
-            authorization: "Basic x".into(),
-            mark: "7".into(),
-            prefix: "/p".into(),
-            boot: vec!["/boot".into()],
-            posts: 2,
-            every_s: 20,
-        }
+        Script { prefix: "/p".into(), boot: vec!["/boot".into()], posts: 2, ..Script::made_up() }
     }
 
     fn answer(status: u16, body: &str) -> Answer<'_> {
@@ -289,6 +323,7 @@ mod tests {
             seen.push((String::from_utf8(request.path).unwrap(), due));
             let body = match LearnerStep::ALL[step] {
                 LearnerStep::Link => r#"{"launchLink":"http://h:1/p/play/abc?x=1"}"#,
+                LearnerStep::Boot => r#"{"session":"page-1","start":"lesson","tree":{}}"#,
                 LearnerStep::Check => done,
                 _ => "",
             };
@@ -315,11 +350,13 @@ mod tests {
             ("/play/abc/results", 25),
             ("/play/abc/results", 45),
             ("/play/abc/results", 46),
+            ("/play/abc/results", 47),
+            ("/play/abc/results", 48),
         ];
         let paths: Vec<(&str, u64)> = seen.iter().map(|(path, due)| (&**path, *due)).collect();
-        assert_eq!(paths[..8], expected);
-        assert!(paths[8].0.starts_with("/learning/api/v2/registrations/lab-7-3-0?include"));
-        assert_eq!((paths.len(), ending), (9, Ending::Completed));
+        assert_eq!(paths[..10], expected);
+        assert!(paths[10].0.starts_with("/learning/api/v2/registrations/lab-7-3-0?include"));
+        assert_eq!((paths.len(), ending), (11, Ending::Completed));
         assert!(learner.is_outside());
         let (again, _) = session(&mut learner, "{}");
         assert!(again[2].0.contains("lab-7-3-1"), "a new registration: {}", again[2].0);
@@ -344,6 +381,35 @@ mod tests {
 
         assert_eq!((refused.ok, refused.next), (false, Next::Over(Ending::Broken)));
         assert_eq!((post.ok, post.next), (false, Next::At(2 * EVERY)));
+    }
+
+    #[test]
+    fn posts_are_those_of_the_page_and_carry_what_was_not_acknowledged() {
+        let mut learner = Learner::new(3);
+        learner.step = LearnerStep::Boot;
+        let boot = r#"{"session":"page-1","start":"lesson"}"#;
+        learner.take(&script(), EVERY, &answer(200, boot), 9);
+
+        let mut bodies = vec![];
+        for status in [503, 200, 200, 200, 200] {
+            let mut request = Request::default();
+            learner.fill(&script(), &mut request);
+            bodies.push(serde_json::from_slice::<serde_json::Value>(&request.body).unwrap());
+            learner.take(&script(), EVERY, &answer(status, ""), 9);
+        }
+
+        for (body, number) in bodies.iter().zip(1..) {
+            assert_eq!((&body["session"], &body["activity"]), (&"page-1".into(), &"lesson".into()));
+            assert_eq!(body["sequence"], number);
+        }
+        let calls: Vec<usize> =
+            bodies.iter().map(|body| body["calls"].as_array().unwrap().len()).collect();
+        // The second post repeats the first one, which failed.
+        assert_eq!(calls, [4, 4 + 3, 9, 3, 4]);
+        assert_eq!(
+            (&bodies[1]["final"], &bodies[4]["final"]),
+            (&serde_json::Value::Null, &true.into())
+        );
     }
 
     #[test]

@@ -52,6 +52,29 @@ impl LearnersPlan {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
+    /// Returns how long a simulated session takes from its launch to its final posts.
+    pub fn session(&self) -> Duration {
+        self.every / self.compress.max(1) * self.posts
+    }
+
+    /// Returns a compression with which a session takes half of the time in which all learners are there.
+    pub fn compress_to_end(&self) -> u32 {
+        let stay = self.stay.as_secs_f64().max(1.0);
+        let whole = self.every.as_secs_f64() * f64::from(self.posts);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a small factor"
+        )]
+        let factor = (2.0 * whole / stay).ceil() as u32;
+        factor.clamp(1, 1_000)
+    }
+
+    /// Returns how long the test takes at most, without the hold.
+    pub fn length(&self) -> Duration {
+        self.ramp + self.stay
+    }
+
     /// Returns the posts a second when all learners are there.
     pub fn posts_per_s(&self) -> f64 {
         f64::from(self.learners) / self.every.as_secs_f64().max(1e-9)
@@ -95,5 +118,9 @@ mod tests {
         assert_eq!((short.seats(), short.modelled(5_000), short.modelled(1)), (5_000, 50_000, 10));
         assert_eq!((plan.begins_ns(0), plan.begins_ns(25_000)), (0, 300_000_000_000));
         assert_eq!(plan.stages().len(), 2);
+        let long = Duration::from_mins(20);
+        assert_eq!((plan.session(), short.session()), (long, long / 10));
+        let factor = LearnersPlan { stay: minute * 4, ..plan }.compress_to_end();
+        assert_eq!((factor, LearnersPlan { compress: factor, ..plan }.session()), (10, minute * 2));
     }
 }

@@ -65,6 +65,34 @@ pub struct Sessions {
     pub given_up: u64,
 }
 
+impl Sessions {
+    /// Returns how many sessions the learner has checked at the end: whether the registration is completed.
+    pub fn checked(&self) -> u64 {
+        self.completed + self.not_completed
+    }
+
+    /// Returns how many sessions had neither ended nor broken off.
+    pub fn under_way(&self) -> u64 {
+        self.begun.saturating_sub(self.checked() + self.broken)
+    }
+}
+
+/// The posts of results, final ones included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Posts {
+    /// How many were sent.
+    pub count: u64,
+    /// The bytes of their bodies together.
+    pub body_bytes: u64,
+}
+
+impl Posts {
+    /// Returns the mean size of a body in bytes.
+    pub fn mean_bytes(&self) -> f64 {
+        self.body_bytes as f64 / self.count.max(1) as f64
+    }
+}
+
 /// What all threads of a test share.
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -77,6 +105,8 @@ pub struct Progress {
     not_completed: AtomicU64,
     broken: AtomicU64,
     given_up: AtomicU64,
+    posts: AtomicU64,
+    post_bytes: AtomicU64,
 }
 
 /// How a session ended.
@@ -147,6 +177,17 @@ impl Progress {
             self.launched.fetch_add(1, Relaxed);
             place(&mut windows, now).launches += 1;
         }
+    }
+
+    /// Counts a post of results with the size of its body.
+    pub fn post(&self, bytes: usize) {
+        self.posts.fetch_add(1, Relaxed);
+        self.post_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// Returns the posts of results so far.
+    pub fn posts(&self) -> Posts {
+        Posts { count: self.posts.load(Relaxed), body_bytes: self.post_bytes.load(Relaxed) }
     }
 
     /// Returns the windows as they are now.
@@ -234,5 +275,7 @@ mod tests {
         let Sessions { begun, completed, not_completed, broken, .. } = progress.sessions();
         assert_eq!((begun, completed, not_completed, broken), (4, 1, 1, 1));
         assert_eq!(progress.active(), 1);
+        let sessions = progress.sessions();
+        assert_eq!((sessions.checked(), sessions.under_way()), (2, 1));
     }
 }

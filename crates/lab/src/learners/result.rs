@@ -6,7 +6,7 @@ use homeroom_load::run::RunFile;
 
 use super::level::Level;
 use super::plan::LearnersPlan;
-use super::progress::Sessions;
+use super::progress::{Posts, Sessions};
 
 /// A test of learners, as in its file: a run with what is particular to learners beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,9 @@ pub struct LearnersResult {
     pub hold: Option<Hold>,
     /// The sessions and what became of them.
     pub sessions: Sessions,
+    /// The posts of results.
+    #[serde(default)]
+    pub posts: Posts,
     /// One row per window of ten seconds.
     pub windows: Vec<WindowRow>,
 }

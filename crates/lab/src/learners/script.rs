@@ -1,11 +1,12 @@
 //! What all learners send: the texts of their requests.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 use serde_json::json;
 
 use homeroom_load::engine::{Request, StepFacts};
+
+use super::posts::{GIVEN_NAME, HEADERS, family_name};
 
 /// A request of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +23,7 @@ pub enum LearnerStep {
     Boot,
     /// Posts results.
     Results,
-    /// Posts the final results.
+    /// Posts the final results, in several posts as the player does.
     Final,
     /// Asks whether the registration is completed.
     Check,
@@ -48,7 +49,7 @@ impl LearnerStep {
             Self::Register => ("create registration", "POST", false),
             Self::Link => ("launch link", "POST", true),
             Self::Launch => ("launch", "GET", false),
-            Self::Boot => ("boot", "GET", false),
+            Self::Boot => ("boot", "GET", true),
             Self::Results => ("results", "POST", false),
             Self::Final => ("final results", "POST", false),
             Self::Check => ("check completion", "GET", true),
@@ -101,6 +102,10 @@ pub struct Script {
     pub posts: u32,
     /// The time between posts in whole seconds, as learners have it.
     pub every_s: u64,
+    /// The origin of the pages that post.
+    pub origin: String,
+    /// When the run began, in milliseconds since 1970.
+    pub begun_ms: u64,
 }
 
 /// How long a launch link may be used, in seconds: longer than any session takes to begin.
@@ -132,8 +137,8 @@ impl Script {
             "courseId": self.course,
             "learner": {
                 "id": id,
-                "firstName": "Lab",
-                "lastName": format!("Learner {number}"),
+                "firstName": GIVEN_NAME,
+                "lastName": family_name(number),
                 "email": format!("{id}@example.org"),
             },
         })
@@ -148,42 +153,25 @@ impl Script {
         })
     }
 
-    /// Returns the body of results as the player posts them: what has been set so far in a session,
-    /// `post` counting from 1. The final one completes the course. `page` is the id of the learner's page.
-    pub fn results(
-        &self,
-        page: &str,
-        sequence: u32,
-        post: u32,
-        is_final: bool,
-    ) -> serde_json::Value {
-        let seconds = u64::from(post) * self.every_s;
-        let time =
-            format!("{:04}:{:02}:{:02}.00", seconds / 3_600, seconds / 60 % 60, seconds % 60);
-        let score = (50 + post).min(95);
-        let mut suspended = String::with_capacity(700);
-        for page in 0..post.min(60) {
-            _ = write!(suspended, "p{page}=1;q{page}=a");
-            suspended.push('|');
+    /// Fills in the header of a post of the player, whose body [`super::posts`] writes.
+    pub fn post(&self, request: &mut Request) {
+        request.headers.extend_from_slice(HEADERS.as_bytes());
+        _ = write!(request.headers, "Origin: {}\r\n", self.origin);
+    }
+
+    /// Returns a script for tests.
+    #[cfg(test)]
+    pub fn made_up() -> Self {
+        Self {
+            course: "c".into(),
+            authorization: "Basic x".into(),
+            mark: "7".into(),
+            prefix: String::new(),
+            boot: vec![],
+            posts: 3,
+            every_s: 20,
+            origin: "http://h:1".into(),
+            begun_ms: 1_795_674_500_000,
         }
-        let mut cmi = json!({
-            "cmi.core.lesson_location": format!("page-{post}"),
-            "cmi.core.lesson_status": if is_final { "completed" } else { "incomplete" },
-            "cmi.core.exit": if is_final { "" } else { "suspend" },
-            "cmi.core.session_time": time,
-            "cmi.suspend_data": suspended,
-        });
-        if is_final {
-            cmi["cmi.core.score.raw"] = json!(score.to_string());
-            cmi["cmi.core.score.min"] = json!("0");
-            cmi["cmi.core.score.max"] = json!("100");
-        }
-        json!({
-            "session": page,
-            "sequence": sequence,
-            "cmi": cmi,
-            "exit": is_final,
-            "final": is_final,
-        })
     }
 }

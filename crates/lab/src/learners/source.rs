@@ -132,7 +132,11 @@ impl Source for LearnerSource {
             learner.leave();
         }
         test.progress.sent(due);
-        learner.fill(&test.script, request)
+        let step = learner.fill(&test.script, request);
+        if matches!(LearnerStep::ALL[step], LearnerStep::Results | LearnerStep::Final) {
+            test.progress.post(request.body.len());
+        }
+        step
     }
 
     fn answered(&mut self, serving: &mut Serving, step: usize, answer: &Answer<'_>) -> Reaction {
@@ -191,18 +195,6 @@ mod tests {
         }
     }
 
-    fn script() -> Script {
-        Script {
-            course: "c".into(),
-            authorization: "Basic x".into(),
-            mark: "7".into(),
-            prefix: String::new(),
-            boot: vec![],
-            posts: 3,
-            every_s: 20,
-        }
-    }
-
     /// Runs the learners of some threads in virtual time against a server that answers at once;
     /// returns what was sent by step, until a moment.
     fn run(sources: &mut [LearnerSource], until: u64) -> Vec<u64> {
@@ -231,14 +223,16 @@ mod tests {
     #[test]
     fn all_threads_together_have_each_learner_once_and_replace_who_is_done() {
         let progress = Arc::new(Progress::new());
-        let mut sources = LearnerSource::shared(plan(), script(), vec![], &progress, 3);
+        let mut sources = LearnerSource::shared(plan(), Script::made_up(), vec![], &progress, 3);
 
         let sent = run(&mut sources, 79 * SECOND);
 
         let of = |step: LearnerStep| sent[step.number()];
         // A session takes 60 s: after 79 s, 38 learners have begun a second one.
         assert_eq!((of(LearnerStep::Launch), of(LearnerStep::Results)), (78, 118));
-        assert_eq!((progress.sessions().begun, progress.sessions().completed), (78, 38));
+        let sessions = progress.sessions();
+        assert_eq!((sessions.begun, sessions.completed, sessions.checked()), (78, 38, 38));
+        assert_eq!(progress.posts().count, 118 + 38 * 3);
         run(&mut sources, 120 * SECOND);
         assert_eq!(progress.sessions().begun, 80);
     }
@@ -246,7 +240,7 @@ mod tests {
     #[test]
     fn learners_beyond_the_allowed_number_end_their_sessions_and_begin_no_other() {
         let progress = Arc::new(Progress::new());
-        let mut sources = LearnerSource::shared(plan(), script(), vec![], &progress, 1);
+        let mut sources = LearnerSource::shared(plan(), Script::made_up(), vec![], &progress, 1);
 
         run(&mut sources, 30 * SECOND);
         assert_eq!(progress.active(), 40);
@@ -265,7 +259,7 @@ mod tests {
             Beside::new(BesideKind::Reports, 2.0),
             Beside::new(BesideKind::Registrations, 5.0),
         ];
-        let mut sources = LearnerSource::shared(plan(), script(), beside, &progress, 2);
+        let mut sources = LearnerSource::shared(plan(), Script::made_up(), beside, &progress, 2);
 
         let sent = run(&mut sources, 10 * SECOND);
 

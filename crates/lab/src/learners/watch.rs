@@ -115,6 +115,7 @@ pub fn results(plan: LearnersPlan, controller: &Controller, progress: &Progress)
         held: Level::ALL[..3].iter().map(|level| held(&ramp, *level)).collect(),
         hold,
         sessions: progress.sessions(),
+        posts: progress.posts(),
         windows: rows,
     }
 }

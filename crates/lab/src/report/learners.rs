@@ -10,7 +10,7 @@ use super::shell;
 use super::table::{Cell, Part, Table};
 use super::thin::{self, Slice};
 use super::words;
-use crate::learners::{Crossing, Held, Hold, LearnersFile, Level, WindowRow};
+use crate::learners::{Crossing, Held, Hold, LearnersFile, LearnersResult, Level, WindowRow};
 
 /// Writes the report of a test of learners.
 #[derive(Debug)]
@@ -63,14 +63,21 @@ impl LearnersReport<'_> {
 
     /// Returns what became of the sessions.
     pub fn sessions(&self) -> Table {
-        let sessions = self.0.learners.sessions;
+        let LearnersResult { sessions, posts, .. } = &self.0.learners;
         let rows = [
             ("Begun", sessions.begun),
             ("Launched", sessions.launched),
+            (
+                "Checked at the end: final results accepted, and the report asked for",
+                sessions.checked(),
+            ),
             ("Completed, and the report says so", sessions.completed),
             ("Final results accepted, but not in the report", sessions.not_completed),
             ("Ended by an error", sessions.broken),
+            ("Under way when the test ended", sessions.under_way()),
             ("Requests beyond 60 s: given up", sessions.given_up),
+            ("Posts of results", posts.count),
+            ("Bytes of a post's body on average", posts.body_bytes / posts.count.max(1)),
         ];
         let row = |(name, count): (&str, u64)| vec![Cell::Text(name.into()), Cell::Count(count)];
         Table {
@@ -131,7 +138,36 @@ impl LearnersReport<'_> {
         if run.interrupted_s.is_some() {
             lead += " The test was interrupted.";
         }
+        lead += " ";
+        lead += &self.ended();
         lead
+    }
+
+    /// Returns how many sessions there were and what came of them, in sentences.
+    fn ended(&self) -> String {
+        let LearnersResult { sessions, posts, plan, .. } = &self.0.learners;
+        let mut said = format!(
+            "{} sessions were begun and {} launched; {} came to their end and were checked: {} completed, \
+             {} lost. {} were under way when the test ended.",
+            words::count(sessions.begun),
+            words::count(sessions.launched),
+            words::count(sessions.checked()),
+            words::count(sessions.completed),
+            words::count(sessions.not_completed),
+            words::count(sessions.under_way()),
+        );
+        let length = plan.length() + plan.hold;
+        if sessions.checked() == 0 && plan.session() >= length {
+            _ = write!(
+                said,
+                " None could end: a session takes {} and the test {}; --compress {} lets sessions end.",
+                words::duration(plan.session().as_secs_f64()),
+                words::duration(length.as_secs_f64()),
+                plan.compress_to_end(),
+            );
+        }
+        _ = write!(said, " A post had {} bytes on average.", words::figure(posts.mean_bytes()));
+        said
     }
 
     /// Returns the page.
@@ -261,16 +297,19 @@ impl LearnersReport<'_> {
         let run = &self.0.run;
         _ = writeln!(
             out,
-            "requests {}, failed {}, p99 {}; sessions begun {}, completed {}, lost {}, broken {}, \
-             given up {}",
+            "requests {}, failed {}, p99 {}; sessions begun {}, checked {}, completed {}, lost {}, \
+             broken {}, given up {}; posts {}, {} bytes each",
             words::count(run.requests.total),
             words::count(run.requests.failed),
             words::time_ms(run.response_ms.p99),
             words::count(sessions.begun),
+            words::count(sessions.checked()),
             words::count(sessions.completed),
             words::count(sessions.not_completed),
             words::count(sessions.broken),
             words::count(sessions.given_up),
+            words::count(learners.posts.count),
+            words::figure(learners.posts.mean_bytes()),
         );
         out
     }

@@ -14,7 +14,7 @@ use homeroom_lab::gateway::{
 };
 use homeroom_lab::learners::{
     Crossing, Held, Hold, LearnersFile, LearnersPlan, LearnersResult, Level as LearnersLevel,
-    Sessions, WindowRow,
+    Posts, Sessions, WindowRow,
 };
 use homeroom_lab::statistics::Estimate;
 use homeroom_load::outcome::Outcomes;
@@ -545,6 +545,7 @@ pub fn learners() -> LearnersFile {
                 broken: 2,
                 given_up: 1,
             },
+            posts: Posts { count: 60_000, body_bytes: 51_000_000 },
             windows: rows.clone(),
         },
     }

@@ -15,8 +15,9 @@ pub enum EngineError {
     Name,
     /// The run needs more connections than the system allows this process.
     #[error(
-        "{asked} connections exceed the {limit} open files that this process may have: raise the \
-            limit (ulimit -Hn) or ask for fewer"
+        "{asked} connections exceed the {limit} open files that this process may have: raise the hard \
+            limit (ulimit -n as root, LimitNOFILE= of a service, --ulimit nofile= of a container) or ask \
+            for fewer"
     )]
     Files {
         /// The number of connections asked for.

@@ -88,9 +88,8 @@ impl Shared {
             None => None,
         };
         let lines = format!("Host: {}\r\n", options.target.authority());
-        let scheme = if options.target.secure { "https" } else { "http" };
         Ok(Self {
-            origin: format!("{scheme}://{}", options.target.authority()),
+            origin: options.target.origin(),
             options,
             lines: lines.into_bytes(),
             stop,

@@ -76,8 +76,13 @@ impl Target {
 
     /// Returns the URL without a trailing slash.
     pub fn url(&self) -> String {
+        format!("{}{}", self.origin(), self.prefix)
+    }
+
+    /// Returns its scheme, host and port, as browsers name an origin.
+    pub fn origin(&self) -> String {
         let scheme = if self.secure { "https" } else { "http" };
-        format!("{scheme}://{}{}", self.authority(), self.prefix)
+        format!("{scheme}://{}", self.authority())
     }
 
     /// Returns the name, without the brackets of an IPv6 address.

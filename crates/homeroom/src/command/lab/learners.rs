@@ -41,12 +41,18 @@ const DRAIN: Duration = Duration::from_secs(10);
 #[command(
     after_help = "Each learner lists the courses, creates a registration, asks for a launch link, opens it, posts
 results every 20 seconds, posts final results, and checks that the registration is completed; then
-another takes the place. The 99th percentile of each window of ten seconds has a level: Ideal below
-1,200 ms, Acceptable below 2,000, Frustrating below 5,000, Unacceptable. The ramp ends early if two
-windows in a row are unacceptable.
+another takes the place. Posts are those of the player: what was set since the last one, and the trace of
+the calls; the report says their size. The 99th percentile of each window of ten seconds has a level:
+Ideal below 1,200 ms, Acceptable below 2,000, Frustrating below 5,000, Unacceptable. The ramp ends early
+if two windows in a row are unacceptable.
 
-A learner needs no connection of its own: 50,000 fit on 10,000. --compress 10 makes sessions ten times
-shorter and simulates a tenth of the learners, with the same posts and launches a second.
+A session takes 20 minutes (60 posts): in a shorter test none ends, and the report says so. --compress 20
+makes sessions 20 times shorter and simulates a twentieth of the learners, with the same posts and
+launches a second: then sessions end and are checked.
+
+A learner needs no connection of its own: 50,000 fit on 10,000. With --connections 50000 each has one; this
+process and the server need as many open files (ulimit -n), the server also server.connections_max.
+Connections to this machine's 127.0.0.1 come from 127.0.1.1, 127.0.1.2 and so on when ports run out.
 
 Exit codes: 0 done; 1 the first learner, who tries everything, is refused; 5 the server does not
 answer; 130 interrupted. The files are written in each case, once the test has begun.
@@ -54,7 +60,9 @@ answer; 130 interrupted. The files are written in each case, once the test has b
 Examples:
   homeroom lab learners --target http://127.0.0.1:8080 --key K --secret S --html learners.html
   homeroom lab learners --target http://127.0.0.1:8080 --key K --secret S --learners 50000 \\
-      --watch web=homeroom --watch database=web --hold 4h --json learners.json
+      --compress 20 --ramp 2m --stay 3m --watch web=homeroom --watch database=web --json learners.json
+  homeroom lab learners --target http://127.0.0.1:8080 --key K --secret S --learners 50000 \\
+      --connections 50000 --ramp 5m --stay 20m --hold 4h
   homeroom lab learners --target http://127.0.0.1:8080 --key K --secret S --posts 10 --compress 10 \\
       --beside reports=1/s,imports=1/m,registrations=5/s --content 200"
 )]
@@ -142,7 +150,8 @@ pub fn run(args: &LearnersArgs) -> Result<Exit, Failure> {
     let plan = plan(args);
     let target = args.server.target()?;
     let timeout = args.timeout.map_or(NO_TIMEOUT, |timeout| timeout.0);
-    let connections = args.connections.min(plan.seats().saturating_add(64));
+    // Simulated learners stand for several: each of those would have a connection.
+    let connections = args.connections.min(plan.learners.saturating_add(64));
     let options = args.server.options(&target, connections, timeout)?;
     let options = Options { spread: true, drain: DRAIN.min(timeout), ..options };
     let Some(key) = args.server.key()? else {
@@ -153,6 +162,14 @@ pub fn run(args: &LearnersArgs) -> Result<Exit, Failure> {
     let caller = session::caller(&options);
     session::reach(&caller)?;
     let prepared = first::prepare(&caller, &key, args.course.as_deref(), &plan, seed)?;
+    if plan.session() >= plan.length() + plan.hold {
+        eprintln!(
+            "no session will come to its end: one takes {} and the test {}; --compress {} lets sessions end",
+            HumanDuration(plan.session()),
+            HumanDuration(plan.length() + plan.hold),
+            plan.compress_to_end(),
+        );
+    }
     let facts = facts(args, &options, &target.url(), seed);
     let progress = Arc::new(Progress::new());
     let others = args.beside.iter().map(|(kind, per_s)| Beside::new(*kind, *per_s)).collect();

@@ -1,9 +1,9 @@
 //! The first learner, before the test: tries everything once, so that a refusal is told with its
 //! reason, and finds out where the course's files are.
-#![expect(clippy::disallowed_methods, reason = "an import is awaited")]
+#![expect(clippy::disallowed_methods, reason = "an import is awaited, and posts tell the time")]
 
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use homeroom_lab::learners::{
     API, FILM, Learner, LearnerStep, LearnersPlan, Next, Script, TEXT, course_zip, upload,
@@ -53,6 +53,10 @@ pub fn prepare(
         boot: vec!["/boot".into()],
         posts: 1,
         every_s: plan.every.as_secs().max(1),
+        origin: caller.target.origin(),
+        begun_ms: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0)),
     };
     if course.is_none() {
         own_course(caller, &script)?;
