@@ -1,5 +1,6 @@
 //! What `homeroom course` asks of the process that owns the store.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use homeroom_blobs::Blob;
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
 use crate::clock;
-use crate::commit::Traced;
 use crate::course::Course;
 use crate::courses::Courses;
 use crate::error::Error;
@@ -18,12 +18,13 @@ use crate::launch_record::LaunchOptions;
 use crate::learner::NamedLearner;
 use crate::registration::NewRegistration;
 use crate::report::moment;
-use crate::row::Columns;
 use crate::sample::{SAMPLE_ID, sample_package};
 use crate::settings::Settings;
 use crate::sql;
 use crate::version::About;
 
+/// Most bytes of a trace that is shown; of a longer one the newest commits.
+const TRACE_BYTES_MAX: usize = 32 << 20;
 /// The id of the sample's learner and registration.
 const SAMPLE_LEARNER: &str = "sample";
 
@@ -187,8 +188,8 @@ impl Courses {
 
     async fn traced(&self, registration: &str, launch: Option<&str>) -> Result<Value, Error> {
         let found = self.registration(registration, None).await?;
-        let launches = self.launches(&found.id).await?;
         let Some(wanted) = launch else {
+            let (launches, _) = self.launches(&found.id, None, None).await?;
             let shown = launches.iter().map(|launch| {
                 let known = found.progress.launches.get(&launch.id).or(launch.result.as_ref());
                 json!({
@@ -201,16 +202,23 @@ impl Courses {
             });
             return Ok(shown.collect());
         };
-        if !launches.iter().any(|launch| launch.id == wanted) {
-            return Err(Error::Unknown("such launch of this registration".into()));
+        let (mut commits, mut bytes, mut left_out) = (VecDeque::new(), 0, 0_u64);
+        let mut after = Some(0);
+        while let Some(last) = after {
+            let (page, more) = self.calls(&found.id, wanted, last).await?;
+            after = more;
+            bytes += page.iter().map(|commit| commit.to_string().len()).sum::<usize>();
+            commits.extend(page);
+            while bytes > TRACE_BYTES_MAX
+                && let Some(first) = commits.pop_front()
+            {
+                bytes -= first.to_string().len();
+                left_out += 1;
+            }
         }
-        let rows = self.list(sql::TRACE, vec![wanted.into(), 10_000.into()]).await?;
-        let mut commits = vec![];
-        for row in &rows {
-            let mut row = Columns::of(row, "a trace");
-            let (place, at) = (Traced::of(row.number()?), row.number()?);
-            commits.push(place.shown(at, row.json()?));
+        if left_out > 0 {
+            commits.push_front(json!({ "commitsLeftOut": left_out }));
         }
-        Ok(commits.into())
+        Ok(commits.into_iter().collect())
     }
 }

@@ -18,16 +18,20 @@ use crate::error::Error;
 use crate::launch_record::Launch;
 use crate::row::{Columns, Row, asks_of, json_column, rows_of, write, writes_of};
 use crate::run_time::{
-    ActivityState, Completion, Forgotten, LaunchState, Own, Place, Progress, Turn, apply, finish,
-    whole,
+    ACTIVITY_BYTES_MAX, ActivityState, Completion, Forgotten, LaunchState, Own, Place, Progress,
+    Turn, apply, finish, whole,
 };
 use crate::settings::Settings;
 use crate::sql;
 use crate::version::Version;
 use crate::watch::{Watch, changes};
 
-/// Most global objectives and buckets of shared data of an instance.
+/// Most global objectives of an instance, and most buckets of shared data.
 const SHARED_MAX: usize = 1_000;
+/// Most bytes of each of these, with their names.
+const SHARED_BYTES_MAX: usize = 1 << 20;
+/// Most bytes of the values of all activities of an instance, with their names.
+const STATES_BYTES_MAX: usize = 16 << 20;
 /// Most attempts at an activity that are kept.
 const ATTEMPTS_MAX: i64 = 100;
 
@@ -72,10 +76,9 @@ impl Courses {
             return Ok(Acknowledged { sequence, saved: now, warnings, superseded, is_recorded });
         };
         let instance = launch.instance;
-        let mut ask = vec![Ask::Part(Sql::new(
-            sql::COMMIT_REGISTRATION,
-            vec![registration.as_str().into(), instance.into()],
-        ))];
+        let of_launch =
+            vec![registration.as_str().into(), instance.into(), launch.id.as_str().into()];
+        let mut ask = vec![Ask::Part(Sql::new(sql::COMMIT_REGISTRATION, of_launch))];
         if let Some(left) = &left {
             let arguments = vec![registration.as_str().into(), left.as_str().into()];
             ask.push(Ask::Part(Sql::new(sql::LAUNCH_OF, arguments)));
@@ -150,8 +153,10 @@ impl Save<'_> {
         if row.text()? != self.launch.incarnation {
             return Err(Launch::ended());
         }
+        let result: Option<LaunchState> = row.some_json()?;
         let left = if commit.is_left { Some(self.left(found.next())?) } else { None };
         let launch = left.as_ref().unwrap_or(self.launch);
+        let result = left.as_ref().map_or(result.as_ref(), |left| left.result.as_ref());
         let mut done = Acknowledged {
             sequence: commit.sequence,
             saved: self.now,
@@ -195,15 +200,31 @@ impl Save<'_> {
         };
         done.sequence = progress.sessions.get(&number).map_or(0, |session| session.sequence);
         let was_open = known.is_some_and(|known| !known.is_ended);
-        let known = known.or(launch.result.as_ref()).cloned().unwrap_or_default();
-        let mut launched = self.launched(known, &commit);
+        let known = known.or(result).cloned().unwrap_or_default();
         let gone = progress.trim(number);
         let sessions = std::mem::take(&mut progress.sessions);
-        let own = Own { number, sessions: &sessions, is_left: commit.is_left };
-        share(&mut progress, &commit, version, own, &mut done)?;
+        let own = Own {
+            number,
+            sessions: &sessions,
+            is_left: commit.is_left,
+            is_closing: commit.is_closing,
+            activity: "",
+            standard: version.standard,
+            resets: self.watch.resets(&own_settings),
+            room: STATES_BYTES_MAX,
+        };
+        let mut launched = self.launched(known, &commit, own);
+        share(&mut progress, &commit, version, own, &mut done);
         let played = self.play(version, &commit, own, found, is_watched, &mut done)?;
         let of = |states| whole(version.standard, &version.tree, states);
         let after = (!played.touched.is_empty()).then(|| of(&played.states));
+        for (id, time) in &played.settled {
+            let of =
+                if *id == launch.id { Some(&mut launched) } else { progress.launches.get_mut(id) };
+            if let Some(of) = of {
+                of.time = of.time.saturating_add(*time);
+            }
+        }
         let time = launched.time.saturating_add(played.time_after);
         launched.time = time.saturating_sub(played.time_before);
         if done.superseded.is_empty() {
@@ -253,6 +274,7 @@ impl Save<'_> {
             writes.extend(told.iter().map(|notice| notice.write(self.now)));
         }
         done.warnings.extend(commit.warnings);
+        done.warnings.truncate(WARNINGS_MAX);
         Ok((writes, (done, !told.is_empty())))
     }
 
@@ -261,8 +283,15 @@ impl Save<'_> {
     }
 
     /// Returns what a launch has done with a commit.
-    fn launched(&self, mut launched: LaunchState, commit: &Checked) -> LaunchState {
+    fn launched(&self, mut launched: LaunchState, commit: &Checked, own: Own<'_>) -> LaunchState {
         let is_new = launched.first == 0;
+        let is_of_it = |number: &u32| {
+            own.sessions.get(number).is_some_and(|session| session.launch == own.launch())
+        };
+        if commit.is_closing && own.sessions.keys().any(|at| is_of_it(at) && own.is_before(*at)) {
+            // The page has gone, and a later one of the launch is there.
+            return launched;
+        }
         if is_new {
             launched.first = self.now;
         }
@@ -290,8 +319,16 @@ impl Save<'_> {
         done: &mut Acknowledged,
     ) -> Result<Played, Error> {
         let mut played = Played::default();
-        for (id, applied) in &commit.parts {
-            let rows = rows_of(found.next());
+        let asked: Vec<Vec<Row>> = commit.parts.iter().map(|_| rows_of(found.next())).collect();
+        let all = rows_of(found.next());
+        let mut sizes = BTreeMap::new();
+        for row in &all {
+            let mut row = Columns::of(row, "an activity");
+            let (id, bytes) = (row.text()?, row.text()?.len());
+            sizes.insert(id, bytes);
+        }
+        let whole: usize = sizes.values().sum();
+        for ((id, applied), rows) in commit.parts.iter().zip(asked) {
             let state = match played.states.entry(id.clone()) {
                 Entry::Vacant(unread) => {
                     let found = state_of(rows.first())?;
@@ -302,7 +339,9 @@ impl Save<'_> {
                 }
                 Entry::Occupied(read) => read.into_mut(),
             };
-            let change = apply(state, applied.clone(), own, self.now);
+            let others = whole.saturating_sub(sizes.get(id).copied().unwrap_or(0));
+            let room = STATES_BYTES_MAX.saturating_sub(others);
+            let change = apply(state, applied.clone(), Own { activity: id, room, ..own }, self.now);
             if let Some(activity) = version.tree.find(id) {
                 finish(state, version.standard, activity);
             }
@@ -312,6 +351,14 @@ impl Save<'_> {
                 let message = format!("{} values of interactions are left out", change.left_out);
                 done.warnings.push(message);
             }
+            for name in change.refused.iter().take(WARNINGS_MAX) {
+                let shown: String = name.chars().take(100).collect();
+                done.warnings.push(format!(
+                    "there is no room for {shown}; it is left out: an activity has at most \
+                     {ACTIVITY_BYTES_MAX} bytes, and all of a registration {STATES_BYTES_MAX}"
+                ));
+            }
+            played.settled.extend(change.settled);
             if let Some(attempt) = change.ended {
                 played.ended.push((id.clone(), attempt));
             }
@@ -324,7 +371,7 @@ impl Save<'_> {
                 played.touched.push(id.clone());
             }
         }
-        for row in rows_of(found.next()) {
+        for row in all {
             let mut row = Columns::of(&row, "an activity");
             let id = row.text()?;
             if let Entry::Vacant(unread) = played.states.entry(id.clone()) {
@@ -370,6 +417,8 @@ struct Played {
     touched: Vec<String>,
     /// Attempts that have ended because new ones began.
     ended: Vec<(String, ActivityState)>,
+    /// Times of launches that an older Homeroom has kept with the activities.
+    settled: Vec<(String, u64)>,
     /// The session's time on the activities that were touched, before and afterwards.
     time_before: u64,
     time_after: u64,
@@ -383,7 +432,7 @@ fn share(
     version: &Version,
     own: Own<'_>,
     done: &mut Acknowledged,
-) -> Result<(), Error> {
+) {
     let is_before = own.is_before(progress.told_by);
     let mut superseded = vec![];
     let says = commit.suspended != Suspended::Stays
@@ -404,24 +453,32 @@ fn share(
             progress.sequencing = Some(sequencing.clone());
         }
     }
+    let all = &mut progress.global_objectives;
+    let bytes = |value: &serde_json::Value| value.to_string().len();
+    let mut room = Room::of(all.iter().map(|(id, value)| id.len() + bytes(value)));
     for (id, value) in &commit.global_objectives {
-        if is_before && progress.global_objectives.contains_key(id) {
+        let old = all.get(id).map(|old| id.len() + bytes(old));
+        if is_before && old.is_some() {
             superseded.push(format!("globalObjectives.{id}"));
+        } else if room.take(old, id.len() + bytes(value)) {
+            all.insert(id.clone(), value.clone());
         } else {
-            progress.global_objectives.insert(id.clone(), value.clone());
+            done.warnings.push(Room::warning("objectives", id));
         }
     }
+    let all = &mut progress.shared_data;
+    let mut room = Room::of(all.iter().map(|(id, value)| id.len() + value.len()));
     for (id, value) in &commit.shared_data {
-        if is_before && progress.shared_data.contains_key(id) {
+        let old = all.get(id).map(|old| id.len() + old.len());
+        if is_before && old.is_some() {
             superseded.push(format!("sharedData.{id}"));
+        } else if room.take(old, id.len() + value.len()) {
+            all.insert(id.clone(), value.clone());
         } else {
-            progress.shared_data.insert(id.clone(), value.clone());
+            done.warnings.push(Room::warning("buckets of shared data", id));
         }
     }
-    if progress.global_objectives.len() > SHARED_MAX || progress.shared_data.len() > SHARED_MAX {
-        let message = format!("there are at most {SHARED_MAX} objectives and buckets");
-        return Err(Error::TooLarge(message));
-    }
+    done.warnings.truncate(WARNINGS_MAX);
     if says && !is_before {
         progress.told_by = own.number;
     }
@@ -429,7 +486,39 @@ fn share(
         superseded.truncate(WARNINGS_MAX);
         done.superseded.insert(version.tree.id.clone(), superseded);
     }
-    Ok(())
+}
+
+/// The room for what the activities of an instance share.
+struct Room {
+    values: usize,
+    bytes: usize,
+}
+
+impl Room {
+    fn of(sizes: impl Iterator<Item = usize>) -> Self {
+        let all = Self { values: 0, bytes: 0 };
+        sizes.fold(all, |all, size| Self { values: all.values + 1, bytes: all.bytes + size })
+    }
+
+    /// Returns whether there is room for a value of a size in place of another one, and takes it.
+    fn take(&mut self, old: Option<usize>, new: usize) -> bool {
+        let bytes = self.bytes.saturating_sub(old.unwrap_or(0)) + new;
+        let is_full = bytes > SHARED_BYTES_MAX || (old.is_none() && self.values >= SHARED_MAX);
+        if is_full && new > old.unwrap_or(0) {
+            return false;
+        }
+        self.bytes = bytes;
+        self.values += usize::from(old.is_none());
+        true
+    }
+
+    fn warning(what: &str, id: &str) -> String {
+        let shown: String = id.chars().filter(|c| !c.is_control()).take(100).collect();
+        format!(
+            "there is no room for {shown}; it is left out: a registration has at most {SHARED_MAX} \
+             {what} and {SHARED_BYTES_MAX} bytes of them"
+        )
+    }
 }
 
 fn state_of(row: Option<&Row>) -> Result<ActivityState, Error> {

@@ -296,7 +296,7 @@ impl NewVersion {
             let highest = vec![course.into(), version.into()];
             all.push(write(sql::COURSE_HIGHEST, highest));
         } else {
-            let tags = text(&|| serde_json::to_string(&self.tags));
+            let tags = crate::tags::column(&self.tags);
             let arguments = vec![
                 course.into(),
                 self.title.as_str().into(),

@@ -7,11 +7,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use homeroom_store::Uuid;
 use sha2::{Digest as _, Sha256};
 
+use crate::commit::Traced;
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::launch_record::{Launch, LaunchOptions};
 use crate::registration::Registration;
-use crate::row::write;
+use crate::row::{Columns, write};
 use crate::sql;
 
 /// Bytes of the secret in a launch's path.
@@ -20,8 +21,15 @@ const SECRET_BYTES: usize = 32;
 pub(crate) const EXPIRY_SECONDS: i64 = 120;
 /// Most seconds for which a launch's page can be opened: 30 days.
 pub(crate) const EXPIRY_SECONDS_MAX: i64 = 30 * 86_400;
-/// Most launches of a registration that its history lists.
-const HISTORY_MAX: i64 = 1_000;
+/// Most launches of a page of a registration's history.
+const HISTORY_MAX: usize = 1_000;
+/// Most commits of a page of a launch's trace.
+const TRACE_PAGE: usize = 100;
+
+/// Returns the most rows that are read for a page: by one more it is seen that there are others.
+fn limit(page: usize) -> homeroom_store::Value {
+    i64::try_from(page + 1).unwrap_or(i64::MAX).into()
+}
 
 /// Returns the hash under which a secret is kept.
 pub(crate) fn hash(secret: &str) -> String {
@@ -85,10 +93,55 @@ impl Courses {
         if found.is_good(now) { Ok(found) } else { Err(unknown()) }
     }
 
-    /// Returns the launches of a registration, the oldest first.
-    pub(crate) async fn launches(&self, registration: &str) -> Result<Vec<Launch>, Error> {
-        let arguments = vec![registration.into(), HISTORY_MAX.into()];
+    /// Returns the newest launches of a registration, or of one of its instances, that are before one, and whether
+    /// there are others before these. The oldest come first.
+    pub(crate) async fn launches(
+        &self,
+        registration: &str,
+        instance: Option<i64>,
+        before: Option<(i64, String)>,
+    ) -> Result<(Vec<Launch>, bool), Error> {
+        let (created, id) = before.unwrap_or((i64::MAX, String::new()));
+        let arguments = vec![
+            registration.into(),
+            instance.unwrap_or(-1).into(),
+            created.into(),
+            id.into(),
+            limit(HISTORY_MAX),
+        ];
         let rows = self.list(sql::LAUNCHES, arguments).await?;
-        rows.iter().map(Launch::of).collect()
+        let launches = rows.iter().map(Launch::of).collect::<Result<Vec<_>, _>>()?;
+        let is_more = launches.len() > HISTORY_MAX;
+        let mut launches: Vec<_> = launches.into_iter().take(HISTORY_MAX).collect();
+        launches.reverse();
+        Ok((launches, is_more))
+    }
+
+    /// Returns the commits of a launch after a number, each with its calls, and the number of the last one if there
+    /// are more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unknown`] if the registration has no such launch.
+    pub(crate) async fn calls(
+        &self,
+        registration: &str,
+        launch: &str,
+        after: i64,
+    ) -> Result<(Vec<serde_json::Value>, Option<i64>), Error> {
+        let key = vec![registration.into(), launch.into()];
+        if self.row(sql::LAUNCH_OF, key).await?.is_none() {
+            return Err(Error::Unknown("such launch of this registration".into()));
+        }
+        let arguments = vec![launch.into(), after.into(), limit(TRACE_PAGE)];
+        let rows = self.list(sql::TRACE, arguments).await?;
+        let (mut commits, mut last) = (vec![], after);
+        for row in rows.iter().take(TRACE_PAGE) {
+            let mut row = Columns::of(row, "a trace");
+            last = row.number()?;
+            let at = row.number()?;
+            commits.push(Traced::of(last).shown(at, row.json()?));
+        }
+        Ok((commits, (rows.len() > TRACE_PAGE).then_some(last)))
     }
 }

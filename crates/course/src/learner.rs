@@ -32,7 +32,7 @@ impl Learner {
 
     /// Returns the write that adds it, or replaces what is known of it.
     pub(crate) fn put(&self, now: i64) -> Write {
-        let tags = serde_json::to_string(&self.tags).unwrap_or_else(|_| "[]".into());
+        let tags = crate::tags::column(&self.tags);
         let arguments = vec![
             self.id.as_str().into(),
             self.first_name.as_str().into(),

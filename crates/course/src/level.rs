@@ -10,7 +10,8 @@ use homeroom_store::Sql;
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::row::{Columns, json_column, write};
-use crate::settings::{Changing, Levels, POST_BACK_SECRET, Settings};
+use crate::run_time::Resets;
+use crate::settings::{Changing, Levels, POST_BACK_SECRET, RESETS, Settings};
 use crate::signature::SECRET_PREFIX;
 use crate::sql;
 use crate::subscription::{SUBSCRIPTIONS_MAX, Subscription};
@@ -31,6 +32,7 @@ const PAGE_SECRET: &str = "PageSecret";
 /// Bytes of a secret of the server's own.
 const SECRET_BYTES: usize = 32;
 /// The names of sources in the API.
+const DEFAULT: &str = "default";
 const APPLICATION: &str = "application";
 const STANDARD: &str = "learningStandardForApplication";
 
@@ -90,11 +92,20 @@ impl Courses {
         Ok(all)
     }
 
-    /// Returns the settings of a level and of those above it, the nearest first.
+    /// Returns the settings of a level and of those above it, the nearest first; at last the defaults that are not
+    /// those of all standards.
     pub(crate) async fn level(&self, level: Level, now: i64) -> Result<Levels, Error> {
         let all = self.by_level(now).await?;
         let of = |level: Level| all.get(&level.name()).cloned().unwrap_or_default();
-        Ok(level.with_above().into_iter().map(|(source, level)| (source, of(level))).collect())
+        let mut levels: Levels =
+            level.with_above().into_iter().map(|(source, level)| (source, of(level))).collect();
+        if let Level::Standard(standard, _) = level
+            && standard.starts_with("SCORM2004")
+        {
+            let word = Resets::WORDS[2].to_owned();
+            levels.push((DEFAULT, Settings::from([(RESETS.to_owned(), word)])));
+        }
+        Ok(levels)
     }
 
     /// Returns the settings of the levels above a course, the nearest first.

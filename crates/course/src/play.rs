@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use homeroom_access::Call;
-use homeroom_http::{Body, Known, Params, Problem, Response, Timestamp};
+use homeroom_http::{Body, Kind, Known, Params, Problem, Response, Timestamp};
 use homeroom_store::Uuid;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
@@ -17,8 +17,10 @@ use crate::learner::Learner;
 use crate::package::known_type;
 use crate::pages::{Page, asset, page};
 use crate::registration::Registration;
-use crate::run_time::{ActivityState, Begin, Elements, begin, learner_name, unavailable};
-use crate::settings::{COMMIT_FREQUENCY, Levels, in_force};
+use crate::run_time::{
+    ActivityState, Begin, Elements, Entered, Resets, begin, entered, learner_name, unavailable,
+};
+use crate::settings::{COMMIT_FREQUENCY, Levels, RESETS, in_force};
 use crate::version::Version;
 
 /// Seconds between two commits, where nothing is said.
@@ -149,8 +151,27 @@ pub(crate) async fn content(play: Play, call: Call) -> Result<Response, Problem>
     Ok(response)
 }
 
+/// Returns whether a page of another origin has sent a request. What a page sends as it goes may come without its
+/// origin; then browsers say whether it is of another site.
+fn is_foreign(origins: &Origins, call: &Call) -> bool {
+    let Some(origin) = call.header("origin") else { return false };
+    if origin == "null" {
+        return call.header("sec-fetch-site") == Some("cross-site");
+    }
+    // A proxy may have taken the scheme away.
+    let host = |origin: &str| origin.split_once("://").map(|(_, host)| host.to_ascii_lowercase());
+    let own = [origins.main(call), origins.content(call), origins.api(call)];
+    let called = call.header("host").map(str::to_ascii_lowercase);
+    host(origin) != called && own.iter().all(|own| host(own) != host(origin))
+}
+
 /// Saves a commit.
 pub(crate) async fn results(play: Play, mut call: Call) -> Result<Response, Problem> {
+    if is_foreign(&play.origins, &call) {
+        return Err(Problem::of(Kind::AccessDenied).detail(
+            "Results are taken from the player's own pages, and not from another origin.",
+        ));
+    }
     let body = call.read_body().await?;
     let commit = Commit::read(&body)?;
     let launch = play.courses.launch(call.params.get("launch"), call.now.0).await?;
@@ -234,16 +255,24 @@ fn booted(
     let how = Begin { learner: &learner.id, name: &name, mode, credit };
     let progress = attempt.map(|attempt| attempt.registration.progress.clone()).unwrap_or_default();
     let sessions = &progress.sessions;
+    let resets = Resets::of(in_force(levels, RESETS));
     let mut states = Map::new();
     for activity in version.tree.launchable() {
-        let state = attempt.and_then(|attempt| attempt.states.get(&activity.id));
+        let saved = attempt.and_then(|attempt| attempt.states.get(&activity.id));
+        let attempts = saved.map_or(0, |state| state.attempts);
+        let opened = (call.now.0, progress.resumes() == Some(&activity.id));
+        let is_entered_as = saved
+            .filter(|_| is_tracked)
+            .map_or(Entered::GoesOn, |state| entered(version.standard, state, opened, resets));
+        // What is decided here the first commit of the page carries out.
+        let state = saved.filter(|_| is_entered_as != Entered::Anew);
+        let number = if is_entered_as == Entered::GoesOn { attempts.max(1) } else { attempts + 1 };
         let cmi = begin(version.standard, activity, state, how);
-        let attempts = state.map_or(0, |state| state.attempts);
         let session = state.and_then(|state| sessions.get(&state.latest));
         let session = session.map(|session| &session.id).filter(|id| !id.is_empty());
         states.insert(
             activity.id.clone(),
-            json!({ "attempts": attempts, "cmi": cmi, "session": session }),
+            json!({ "attempts": attempts, "attempt": number, "cmi": cmi, "session": session }),
         );
     }
     let closed = attempt.map_or_else(Vec::new, |attempt| {

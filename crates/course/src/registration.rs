@@ -8,7 +8,7 @@ use crate::course::Course;
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::learner::{Learner, NamedLearner};
-use crate::row::{Columns, Row, rows_of, write};
+use crate::row::{Columns, Row, json_column, rows_of, write};
 use crate::run_time::{ActivityState, Progress};
 use crate::settings::Settings;
 use crate::sql;
@@ -59,6 +59,28 @@ impl Registration {
     }
 }
 
+/// Returns the writes that forget global objectives and shared data, from the rows of an instance and of its
+/// activities.
+fn without_globals(id: &str, found: Vec<Answer>, now: i64) -> Result<Vec<Write>, Error> {
+    let mut found = found.into_iter();
+    let rows = rows_of(found.next());
+    let mut instance = Registration::of(rows.first().ok_or_else(|| Error::no_registration(id))?)?;
+    instance.progress.forget_globals();
+    let key = || vec![id.into(), instance.instance.into()];
+    let mut arguments = key();
+    arguments.extend([json_column(&instance.progress, "a registration")?, now.into()]);
+    let mut writes = vec![write(sql::REGISTRATION_PROGRESS, arguments)];
+    for row in rows_of(found.next()) {
+        let mut row = Columns::of(&row, "an activity");
+        let (activity, mut state) = (row.text()?, row.json::<ActivityState>()?);
+        state.withhold();
+        let mut arguments = key();
+        arguments.extend([activity.into(), json_column(&state, "an activity")?]);
+        writes.push(write(sql::COMMIT_STATE, arguments));
+    }
+    Ok(writes)
+}
+
 /// An attempt at an activity that has ended, since a new one began.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct EndedAttempt {
@@ -84,7 +106,7 @@ pub(crate) struct NewRegistration {
 impl NewRegistration {
     fn row(&self, instance: i64, version: i64, now: i64) -> Write {
         let settings = serde_json::to_string(&self.settings).unwrap_or_else(|_| "{}".into());
-        let tags = serde_json::to_string(&self.tags).unwrap_or_else(|_| "[]".into());
+        let tags = crate::tags::column(&self.tags);
         let arguments = vec![
             self.id.as_str().into(),
             instance.into(),
@@ -203,6 +225,23 @@ impl Courses {
             Ok((writes, ()))
         })
         .await
+    }
+
+    /// Forgets the shared data and the global objectives of a registration: what activities have said of these until
+    /// now counts for themselves alone.
+    pub(crate) async fn reset_global(&self, id: &str, now: i64) -> Result<(), Error> {
+        let known = self.registration(id, None).await?;
+        let key = || vec![known.id.as_str().into(), known.instance.into()];
+        let ask = vec![
+            Ask::Part(Sql::new(sql::INSTANCE, key())),
+            Ask::Part(Sql::new(sql::ACTIVITIES, key())),
+        ];
+        let id = known.id.clone();
+        let decide = move |found: Vec<Answer>| match without_globals(&id, found, now) {
+            Ok(writes) => Decision::Write(writes, ()),
+            Err(error) => Decision::Refuse(error),
+        };
+        self.run(Plan { ask, decide }).await
     }
 
     /// Adds a registration. The same registration again changes nothing.

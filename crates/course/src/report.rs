@@ -102,7 +102,7 @@ pub(crate) fn report(
         && (detail.runtime || detail.interactions)
         && let Some(state) = states.get(&only.id)
     {
-        members.insert("runtime".into(), runtime(version.standard, state, detail));
+        members.insert("runtime".into(), runtime(version.standard, state, &[], detail));
     }
     put("activityDetails", details);
     Value::Object(all)
@@ -165,11 +165,15 @@ fn activity(
             all.insert("objectives".into(), activity_objectives(state));
         }
         if detail.runtime || detail.interactions {
-            all.insert("runtime".into(), runtime(standard, state, detail));
+            all.insert("runtime".into(), runtime(standard, state, &[], detail));
             let ended = of_all.ended.get(&of.id).map(Vec::as_slice).unwrap_or_default();
             if !ended.is_empty() {
-                let ended = ended.iter().map(|one| earlier_attempt(of, standard, one, detail));
-                all.insert("earlierAttempts".into(), ended.collect());
+                let shown = ended.iter().enumerate().map(|(at, one)| {
+                    let later = ended[at + 1..].iter().map(|later| &later.state);
+                    let later: Vec<_> = later.chain([state]).collect();
+                    earlier_attempt(of, standard, one, &later, detail)
+                });
+                all.insert("earlierAttempts".into(), shown.collect());
             }
         }
     }
@@ -181,11 +185,12 @@ fn activity(
     Value::Object(all)
 }
 
-/// Returns what an attempt held when a new one began.
+/// Returns what an attempt held when a new one began, with what its sessions have said since.
 fn earlier_attempt(
     of: &Activity,
     standard: Standard,
     attempt: &EndedAttempt,
+    later: &[&ActivityState],
     detail: Detail,
 ) -> Value {
     let found = outcome(standard, of, Some(&attempt.state));
@@ -195,7 +200,7 @@ fn earlier_attempt(
         "activityCompletion": found.completion.name(),
         "activitySuccess": found.success.name(),
         "timeTracked": scorm12(attempt.state.time()),
-        "runtime": runtime(standard, &attempt.state, detail),
+        "runtime": runtime(standard, &attempt.state, later, detail),
     });
     if let score @ Value::Object(_) = score(found) {
         all["score"] = score;
@@ -233,7 +238,13 @@ pub(crate) fn scaled_passing_score(of: &Activity) -> Option<f64> {
     passing_measure(of).or_else(|| Some(mastery()? / 100.0))
 }
 
-fn runtime(standard: Standard, state: &ActivityState, detail: Detail) -> Value {
+/// Returns what the run-time has saved of an attempt; `later` are those after it.
+fn runtime(
+    standard: Standard,
+    state: &ActivityState,
+    later: &[&ActivityState],
+    detail: Detail,
+) -> Value {
     let is_12 = standard == Standard::Scorm12;
     let (core, preference) = if is_12 {
         ("cmi.core.", "cmi.student_preference.")
@@ -275,7 +286,7 @@ fn runtime(standard: Standard, state: &ActivityState, detail: Detail) -> Value {
         "lmsComments": [],
     });
     if detail.interactions {
-        all["runtimeInteractions"] = interactions(is_12, state);
+        all["runtimeInteractions"] = interactions(is_12, state, later);
         all["runtimeObjectives"] = objectives(is_12, state);
     }
     all
@@ -344,12 +355,29 @@ fn inner<'v>(entry: &BTreeMap<&str, &'v str>, prefix: &str, last: &str) -> Vec<&
     found.into_iter().map(|(_, value)| value).collect()
 }
 
-fn interactions(is_12: bool, state: &ActivityState) -> Value {
+/// Returns the interactions of an attempt. What its sessions have said after the next one had begun is kept with
+/// that.
+fn interactions(is_12: bool, state: &ActivityState, later: &[&ActivityState]) -> Value {
     let (time, response) =
         if is_12 { ("time", "student_response") } else { ("timestamp", "learner_response") };
-    // Those whose places were taken come after the others.
-    let beside = state.beside.values().map(|values| entries(values, "cmi.interactions"));
-    std::iter::once(entries(&state.cmi, "cmi.interactions"))
+    let own = entries(&state.cmi, "cmi.interactions");
+    // Those whose places were taken come after the others, but for what was said again in the same place.
+    let beside = state.beside.iter().filter(|(session, _)| !state.is_past(**session));
+    let late = later.iter().flat_map(|later| {
+        let is_of_it = |session: u32| later.is_past(session) && state.has_session(session);
+        later.beside.iter().filter(move |(session, _)| is_of_it(**session))
+    });
+    let mut beside: Vec<_> =
+        beside.chain(late).map(|(_, values)| entries(values, "cmi.interactions")).collect();
+    for entries in &mut beside {
+        entries.retain(|number, entry| {
+            let is_said_again = |known: &BTreeMap<&str, &str>| {
+                entry.iter().all(|(name, value)| known.get(name) == Some(value))
+            };
+            !own.get(number).is_some_and(is_said_again)
+        });
+    }
+    std::iter::once(own)
         .chain(beside)
         .flat_map(BTreeMap::into_values)
         .map(|entry| {

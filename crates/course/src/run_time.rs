@@ -10,8 +10,8 @@ mod session;
 mod state;
 mod status;
 
-pub(crate) use apply::{Applied, apply, finish, time_out};
-pub(crate) use begin::{Begin, begin, learner_name, passing_measure};
+pub(crate) use apply::{ACTIVITY_BYTES_MAX, Applied, Attempt, apply, finish, time_out};
+pub(crate) use begin::{Begin, Entered, Resets, begin, entered, learner_name, passing_measure};
 pub(crate) use duration::{iso, scorm12};
 pub(crate) use elements::{Elements, Refusal};
 pub(crate) use outcome::{global_objectives, outcome, outcomes, unavailable, whole};

@@ -90,7 +90,7 @@ impl Courses {
         let watch = self.watch(&version, now).await?;
         let key = || vec![silent.registration.as_str().into(), silent.instance.into()];
         let ask = vec![
-            Ask::Part(Sql::new(sql::COMMIT_REGISTRATION, key())),
+            Ask::Part(Sql::new(sql::SILENT_REGISTRATION, key())),
             Ask::Part(Sql::new(sql::ACTIVITIES, key())),
         ];
         let end = Arc::new(End { silent, version, watch, since, now });

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use homeroom_client::Url;
 
 use crate::error::Error;
+use crate::run_time::Resets;
 
 /// Settings of a level by name.
 pub(crate) type Settings = BTreeMap<String, String>;
@@ -29,6 +30,9 @@ pub(crate) const POST_BACK_FORMAT: &str = "ApiRollupRegistrationFormat";
 pub(crate) const POST_BACK_SECRET: &str = "PostBackSigningSecret";
 /// Milliseconds between two commits of the player.
 pub(crate) const COMMIT_FREQUENCY: &str = "PlayerCommCommitFrequency";
+
+/// When the values of an activity begin again.
+pub(crate) const RESETS: &str = "PlayerResetRunTimeData";
 
 /// What is shown instead of a secret.
 pub(crate) const MASK: &str = "********";
@@ -153,7 +157,14 @@ pub(crate) const KNOWN: &[Known] = &[
     known("PlayerStatusRollupModeValue", Type::Text, "status-provided-by-course", NO_EFFECT),
     known("PlayerScoreRollupModeValue", Type::Text, "average-same-as-scorm-engine", NO_EFFECT),
     known("PlayerScoreOverridesStatus", Type::Boolean, "false", NO_EFFECT),
-    known("PlayerResetRunTimeData", Type::Text, "never", NO_EFFECT),
+    known(
+        RESETS,
+        Type::Word(Resets::WORDS),
+        "never",
+        "When a launch begins with nothing after content has ended its last session: never; \
+         when-exit-is-not-suspend; on-each-new-sequencing-attempt, which also asks that the learner has \
+         not suspended the course there, and is the default of SCORM 2004.",
+    ),
     known("PlayerLaunchCompletedRegsAsNoCredit", Type::Boolean, "false", NO_EFFECT),
     known("PlayerAllowCompleteStatusChange", Type::Boolean, "true", NO_EFFECT),
     known("PlayerFinishCausesImmediateCommit", Type::Boolean, "true", NO_EFFECT),

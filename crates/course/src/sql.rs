@@ -189,7 +189,12 @@ pub(crate) const ATTEMPTS_OF_INSTANCE_DELETE: &str =
 
 /// What a commit asks for.
 pub(crate) const COMMIT_REGISTRATION: &str = "SELECT progress, first_access, completed, settings, \
-     incarnation FROM course_registration WHERE id = ?1 AND instance = ?2";
+     incarnation, (SELECT l.result FROM course_launch l WHERE l.registration = ?1 \
+     AND l.instance = ?2 AND l.id = ?3) FROM course_registration WHERE id = ?1 AND instance = ?2";
+
+/// What the end of a silent session asks for.
+pub(crate) const SILENT_REGISTRATION: &str = "SELECT progress, first_access, completed, settings \
+     FROM course_registration WHERE id = ?1 AND instance = ?2";
 
 pub(crate) const COMMIT_ACTIVITY: &str = "SELECT state FROM course_activity \
      WHERE registration = ?1 AND instance = ?2 AND activity = ?3";
@@ -210,8 +215,9 @@ pub(crate) const TRACE_ADD: &str = "INSERT INTO course_trace \
      (launch, number, registration, at, calls) VALUES (?1, ?2, ?3, ?4, ?5) \
      ON CONFLICT (launch, number) DO NOTHING";
 
+/// The calls of a launch after a number.
 pub(crate) const TRACE: &str = "SELECT number, at, calls FROM course_trace \
-     WHERE launch = ?1 ORDER BY number LIMIT ?2";
+     WHERE launch = ?1 AND number > ?2 ORDER BY number LIMIT ?3";
 
 pub(crate) const TRACE_DELETE: &str = "DELETE FROM course_trace WHERE registration = ?1";
 
@@ -222,8 +228,11 @@ pub(crate) const LAUNCH: &str = "SELECT id, registration, instance, course, vers
 pub(crate) const LAUNCH_OF: &str = "SELECT id, registration, instance, course, version, options, \
      created, expires, incarnation, result FROM course_launch WHERE registration = ?1 AND id = ?2";
 
+/// The launches of a registration before one, the newest first: of an instance, or of all if that is negative.
 pub(crate) const LAUNCHES: &str = "SELECT id, registration, instance, course, version, options, \
-     created, expires, incarnation, result FROM course_launch WHERE registration = ?1 ORDER BY created LIMIT ?2";
+     created, expires, incarnation, result FROM course_launch WHERE registration = ?1 \
+     AND (?2 < 0 OR instance = ?2) AND (created, id) < (?3, ?4) \
+     ORDER BY created DESC, id DESC LIMIT ?5";
 
 pub(crate) const LAUNCH_ADD: &str = "INSERT INTO course_launch \
      (secret, id, registration, instance, course, version, options, created, expires, incarnation) \

@@ -6,7 +6,7 @@ use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
 
 use crate::courses::Courses;
 use crate::error::Error;
-use crate::row::{Columns, json_column, rows_of, write};
+use crate::row::{Columns, rows_of, write};
 use crate::sql;
 
 /// Most tags of one thing.
@@ -61,9 +61,36 @@ impl Tagged {
         if known == new {
             return Ok(None);
         }
-        let arguments = vec![id.into(), json_column(&new, "tags")?, now.into()];
+        let arguments = vec![id.into(), column(new).into(), now.into()];
         Ok(Some(write(self.save(), arguments)))
     }
+}
+
+/// Returns a tag as it stands in a row: as JSON in which every quotation mark is the beginning or the end of a tag,
+/// so that what stands there is found by its text.
+pub(crate) fn in_row(tag: &str) -> String {
+    let text = serde_json::Value::from(tag).to_string();
+    let inner = text.get(1..text.len() - 1).unwrap_or_default();
+    // What begins with a backslash is one of these, or something that has neither.
+    let (mut all, mut letters) = (String::from('"'), inner.chars());
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some('"') => all.push_str("\\u0022"),
+                Some('\\') => all.push_str("\\u005c"),
+                other => all.extend(std::iter::once(letter).chain(other)),
+            },
+            _ => all.push(letter),
+        }
+    }
+    all.push('"');
+    all
+}
+
+/// Returns tags as a row has them.
+pub(crate) fn column(tags: &[String]) -> String {
+    let all = tags.iter().map(|tag| in_row(tag)).collect::<Vec<_>>();
+    format!("[{}]", all.join(","))
 }
 
 /// A change of tags: they are added or taken away.
@@ -158,4 +185,21 @@ fn unknown(missing: &[(Tagged, &str)]) -> Error {
         named = format!("{named} and {} more", missing.len() - NAMED_MAX);
     }
     Error::Unknown(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_quotation_mark_of_a_row_is_an_end_of_a_tag() {
+        let tags = ["x\"y", "a\\", "\\\"", "t\ti", "é"].map(str::to_owned);
+
+        let text = column(&tags);
+
+        assert_eq!(text.matches('"').count(), 2 * tags.len(), "{text}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), tags);
+        assert!(!text.contains(&in_row("y")));
+        assert!(text.contains(&in_row("x\"y")));
+    }
 }

@@ -1,20 +1,22 @@
-//! Who is to be told of a registration's changes.
+//! What settings say of commits: who is to be told of changes, and when values begin again.
 
 use std::sync::Arc;
 
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::notice::{NewNotice, POST_BACK, REGISTRATION_CHANGED, bit, names, receiver};
-use crate::run_time::Outcome;
-use crate::settings::{POST_BACK_URL, Settings, in_force};
+use crate::run_time::{Outcome, Resets};
+use crate::settings::{POST_BACK_URL, RESETS, Settings, in_force};
 use crate::subscription::Subscription;
 use crate::version::Version;
 
-/// Who is to be told of the changes of the registrations for a version.
+/// Who is to be told of the changes of the registrations for a version, and when values begin again.
 #[derive(Debug, Clone)]
 pub(crate) struct Watch {
     /// Where results are posted if the registration does not say it.
     inherited: String,
+    /// When values begin again if the registration does not say it.
+    resets: Resets,
     subscriptions: Arc<Vec<Subscription>>,
 }
 
@@ -30,6 +32,11 @@ impl Watch {
     /// Returns where results are posted; nowhere if it is empty.
     fn url<'s>(&'s self, own: &'s Settings) -> &'s str {
         own.get(POST_BACK_URL).map_or(&self.inherited, String::as_str)
+    }
+
+    /// Returns when the values of a registration with these settings begin again.
+    pub(crate) fn resets(&self, own: &Settings) -> Resets {
+        own.get(RESETS).map_or(self.resets, |word| Resets::of(word))
     }
 
     /// Returns whether anybody may have to be told of a registration with these settings.
@@ -80,6 +87,7 @@ impl Courses {
     pub(crate) async fn watch(&self, version: &Version, now: i64) -> Result<Watch, Error> {
         let levels = self.levels_of(version, now).await?;
         let inherited = in_force(&levels, POST_BACK_URL).to_owned();
-        Ok(Watch { inherited, subscriptions: self.subscriptions(now).await? })
+        let resets = Resets::of(in_force(&levels, RESETS));
+        Ok(Watch { inherited, resets, subscriptions: self.subscriptions(now).await? })
     }
 }

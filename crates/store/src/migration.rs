@@ -127,6 +127,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0024_revoked_tokens.sql"),
         postgres: include_str!("../migrations/0024_revoked_tokens.sql"),
     },
+    Migration {
+        version: 25,
+        name: "course_tags",
+        sqlite: include_str!("../migrations/0025_course_tags.sql"),
+        postgres: include_str!("../migrations/0025_course_tags.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

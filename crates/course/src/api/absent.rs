@@ -19,6 +19,8 @@ pub(crate) const ABSENT: &[(&str, &str, About)] = &[
     ("POST", "/appManagement/token", About::Tokens),
     ("POST", "/oauth/authenticate/application/token", About::Tokens),
     ("GET POST", "/appManagement/subscriptions/authConfigurations", About::Authorizations),
+    ("POST", "/registrations/ltiBasicOutcomes", About::Lti),
+    ("GET POST PUT DELETE", "/lti/{*rest}", About::Lti),
     ("GET", "/courses/{course}/xAPIStatements", About::Statements),
     ("GET", "/courses/{course}/versions/{version}/xAPIStatements", About::Statements),
     ("GET", "/registrations/{registration}/xAPIStatements", About::Statements),
@@ -43,6 +45,7 @@ pub(crate) enum About {
     Dispatch,
     Invitations,
     Reporting,
+    Lti,
 }
 
 impl About {
@@ -64,6 +67,7 @@ impl About {
             Self::Connectors => "connectors are not offered",
             Self::Dispatch => "dispatch is not offered",
             Self::Invitations => "invitations are not offered",
+            Self::Lti => "LTI is not offered",
             Self::Reporting => "reports of this kind are not offered; read the registrations",
         }
     }

@@ -146,7 +146,13 @@ impl Listed {
         let (updated, created) = if moment == "created" { (all, range) } else { (range, all) };
         let field = word(&query, "filterBy", kind.fields)?;
         let field = field.or(kind.fields.first().copied()).unwrap_or_default();
-        let filter = given(&query, "filter").map(pattern).unwrap_or_default();
+        let filter = given(&query, "filter").unwrap_or_default();
+        let in_row = crate::tags::in_row(filter);
+        let filter = match (filter, field) {
+            ("", _) => String::new(),
+            (_, "tags") => pattern(in_row.trim_matches('"')),
+            (filter, _) => pattern(filter),
+        };
         let tags = tags_of(query.get("tags").unwrap_or_default())?;
         Ok(Self { kind: kind.name, query, updated, created, filter, field, tags, after })
     }
@@ -315,7 +321,7 @@ fn tags_of(text: &str) -> Result<[String; TAGS_MAX], Error> {
         let place = all.get_mut(at).ok_or_else(|| {
             Error::Invalid(format!("a list is filtered by at most {TAGS_MAX} tags"))
         })?;
-        *place = serde_json::Value::from(tag).to_string();
+        *place = crate::tags::in_row(tag);
     }
     Ok(all)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use homeroom_access::Call;
 use homeroom_http::{Problem, Query, Response};
-use homeroom_store::{Sql, Uuid};
+use homeroom_store::Uuid;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -13,7 +13,6 @@ use super::listed::{After, Key, Kind, Listed, PAGE, limit};
 use super::post_back::PostBack;
 use super::request::{body, flag, id};
 use super::settings::{PostedSettings, read_posted};
-use crate::commit::Traced;
 use crate::error::Error;
 use crate::launch::{EXPIRY_SECONDS, EXPIRY_SECONDS_MAX};
 use crate::launch_record::{LaunchOptions, exit_of};
@@ -21,15 +20,12 @@ use crate::learner::NamedLearner;
 use crate::options::micros;
 use crate::registration::{NewRegistration, Registration};
 use crate::report::{Attempts, Detail, moment, report};
-use crate::row::{Columns, json_column, write};
-use crate::run_time::{Outcome, Progress};
+use crate::run_time::Outcome;
 use crate::sql;
 use crate::tags::{Change, Tagged, clean};
 
 /// Most characters of a learner's names and address.
 const NAME_CHARS_MAX: usize = 1_000;
-/// Most commits of a launch whose calls one answer has.
-const TRACE_MAX: i64 = 2_000;
 
 /// A learner as the API sends it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -425,18 +421,7 @@ pub(crate) async fn reset(api: Api, call: Call) -> Result<Response, Problem> {
 
 /// Forgets global objectives and shared data.
 pub(crate) async fn reset_global(api: Api, call: Call) -> Result<Response, Problem> {
-    let (id, now) = (call.params.get("registration").to_owned(), call.now.0);
-    let ask = Sql::new(sql::REGISTRATION, vec![id.as_str().into()]);
-    let change = api.courses.change(ask, move |row| {
-        let found = Registration::of(row.ok_or_else(|| Error::no_registration(&id))?)?;
-        let mut progress: Progress = found.progress;
-        progress.global_objectives.clear();
-        progress.shared_data.clear();
-        let progress = json_column(&progress, "a registration")?;
-        let arguments = vec![id.as_str().into(), found.instance.into(), progress, now.into()];
-        Ok((vec![write(sql::REGISTRATION_PROGRESS, arguments)], ()))
-    });
-    change.await?;
+    api.courses.reset_global(call.params.get("registration"), call.now.0).await?;
     Ok(done())
 }
 
@@ -458,10 +443,14 @@ async fn launched(api: &Api, call: &Call, instance: Option<i64>) -> Result<Respo
     let found = api.courses.registration(id, instance).await?;
     let states = api.courses.states(id, found.instance).await?;
     let mut shown = vec![];
-    for launch in api.courses.launches(id).await? {
-        if launch.instance != found.instance {
-            continue;
-        }
+    let before = match call.query()?.get("more").filter(|more| !more.is_empty()) {
+        None => None,
+        Some(more) => Some(launch_of(more).ok_or_else(no_such_page)?),
+    };
+    let (launches, is_more) = api.courses.launches(id, Some(found.instance), before).await?;
+    let more = launches.first().filter(|_| is_more);
+    let more = more.map(|first| format!("{}.{}", first.created, first.id));
+    for launch in launches {
         let known = found.progress.launches.get(&launch.id).or(launch.result.as_ref());
         // Of a launch from before an upgrade, the time is with the activities.
         let before = states.values().filter(|state| state.launch == launch.id);
@@ -492,22 +481,35 @@ async fn launched(api: &Api, call: &Call, instance: Option<i64>) -> Result<Respo
         }
         shown.push(one);
     }
-    Ok(json(&json!({ "launchHistory": shown })))
+    let mut answer = json!({ "launchHistory": shown });
+    if let Some(more) = more {
+        answer["more"] = more.into();
+    }
+    Ok(json(&answer))
+}
+
+/// Reads where a page of a launch history ends.
+fn launch_of(more: &str) -> Option<(i64, String)> {
+    let (created, id) = more.split_once('.')?;
+    let is_id = id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    Some((created.parse().ok()?, id.to_owned())).filter(|_| is_id)
+}
+
+fn no_such_page() -> Error {
+    Error::Invalid("more is not one that this server has given out for this list".into())
 }
 
 /// Answers with the calls of content during a launch.
 pub(crate) async fn trace(api: Api, call: Call) -> Result<Response, Problem> {
-    let launches = api.courses.launches(call.params.get("registration")).await?;
-    let wanted = call.params.get("launch");
-    if !launches.iter().any(|launch| launch.id == wanted) {
-        return Err(Error::Unknown("such launch of this registration".into()).into());
+    let (registration, wanted) = (call.params.get("registration"), call.params.get("launch"));
+    let after = match call.query()?.get("more").filter(|more| !more.is_empty()) {
+        None => 0,
+        Some(more) => more.parse().map_err(|_| no_such_page())?,
+    };
+    let (commits, more) = api.courses.calls(registration, wanted, after).await?;
+    let mut answer = json!({ "launch": wanted, "commits": commits });
+    if let Some(more) = more {
+        answer["more"] = more.to_string().into();
     }
-    let rows = api.courses.list(sql::TRACE, vec![wanted.into(), TRACE_MAX.into()]).await?;
-    let mut commits = vec![];
-    for row in &rows {
-        let mut row = Columns::of(row, "a trace");
-        let (place, at) = (Traced::of(row.number()?), row.number()?);
-        commits.push(place.shown(at, row.json()?));
-    }
-    Ok(json(&json!({ "launch": wanted, "commits": commits })))
+    Ok(json(&answer))
 }

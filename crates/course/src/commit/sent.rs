@@ -1,12 +1,14 @@
 //! Commits as the player sends them, and what of them can be used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::traced::Traced;
 use crate::error::Error;
-use crate::run_time::{Applied, Elements, Refusal, global_objectives};
+use crate::package::Activity;
+use crate::run_time::{Applied, Attempt, Elements, Refusal, global_objectives};
 use crate::version::Version;
 
 /// Most bytes of a commit.
@@ -17,8 +19,6 @@ pub(super) const WARNINGS_MAX: usize = 50;
 const ACTIVITIES_MAX: usize = 50;
 /// Most bytes of the player's own text.
 const SEQUENCING_BYTES_MAX: usize = 256 << 10;
-/// Most bytes of calls of one commit.
-const CALLS_BYTES_MAX: usize = 256 << 10;
 /// Most characters of an activity's identifier in a commit.
 const ACTIVITY_CHARS_MAX: usize = 4_000;
 /// Most characters of the ids of a session and of a launch.
@@ -45,6 +45,9 @@ pub(crate) struct Commit {
     /// The launch whose page has left this, if it is what a page has left that is gone.
     #[serde(default)]
     pub(super) left: Option<String>,
+    /// Whether the page goes, and says nothing after this unless it comes back.
+    #[serde(default)]
+    closing: bool,
     #[serde(flatten)]
     one: Part,
     #[serde(default)]
@@ -76,8 +79,9 @@ pub(crate) struct Part {
     cmi: Map<String, Value>,
     #[serde(default)]
     exit: bool,
+    /// `new`, or the number of the attempt.
     #[serde(default)]
-    attempt: Option<String>,
+    attempt: Option<Value>,
 }
 
 /// What a commit says about the activity with which the next launch begins.
@@ -155,6 +159,7 @@ pub(super) struct Checked {
     pub(super) session: String,
     pub(super) part: (u16, u16),
     pub(super) is_left: bool,
+    pub(super) is_closing: bool,
     pub(super) parts: Vec<(String, Applied)>,
     pub(super) is_final: bool,
     pub(super) suspended: Suspended,
@@ -165,7 +170,7 @@ pub(super) struct Checked {
     pub(super) warnings: Vec<String>,
 }
 
-pub(super) fn check(commit: Commit, version: &Version, start: &str) -> Checked {
+pub(super) fn check(mut commit: Commit, version: &Version, start: &str) -> Checked {
     let mut warnings = vec![];
     let mut parts: Vec<(String, Applied)> = vec![];
     let is_said = commit.one.activity.is_some()
@@ -205,27 +210,57 @@ pub(super) fn check(commit: Commit, version: &Version, start: &str) -> Checked {
                 }
             }
         }
-        let is_new_attempt = part.attempt.as_deref() == Some("new");
-        parts.push((id, Applied { cmi, is_exit: part.exit, is_new_attempt }));
+        let attempt = attempt_of(part.attempt.as_ref());
+        parts.push((id, Applied { cmi, is_exit: part.exit, attempt }));
     }
     let mut objectives = commit.global_objectives;
     if !objectives.is_empty() {
         let declared = global_objectives(version.standard, &version.tree, &BTreeMap::new());
         objectives.retain(|id, _| declared.contains_key(id));
     }
-    let calls = (!commit.calls.is_empty()).then(|| Value::Array(commit.calls).to_string());
+    if !commit.shared_data.is_empty() {
+        let declared = buckets(&version.tree);
+        commit.shared_data.retain(|id, _| declared.contains(id.as_str()));
+    }
+    let (calls, left_out) = Traced::kept(commit.calls);
+    if left_out > 0 {
+        warn(format!("{left_out} calls are left out of the trace: a commit has too many"));
+    }
     Checked {
         sequence: commit.sequence,
         session: commit.session,
         part: (commit.part, commit.parts),
         is_left: commit.left.is_some(),
+        is_closing: commit.closing,
         parts,
         is_final: commit.r#final,
         suspended: commit.suspended,
         sequencing: commit.sequencing,
         global_objectives: objectives,
         shared_data: commit.shared_data,
-        calls: calls.filter(|calls| calls.len() <= CALLS_BYTES_MAX),
+        calls,
         warnings,
+    }
+}
+
+/// Returns the buckets of shared data that the manifest names.
+fn buckets(tree: &Activity) -> BTreeSet<&str> {
+    let mut all = BTreeSet::new();
+    let mut left = vec![tree];
+    while let Some(activity) = left.pop() {
+        all.extend(activity.data_maps.iter().filter_map(|map| map["target"].as_str()));
+        left.extend(&activity.children);
+    }
+    all
+}
+
+fn attempt_of(said: Option<&Value>) -> Attempt {
+    match said {
+        Some(Value::String(word)) if word == "new" => Attempt::New,
+        Some(number) => number
+            .as_u64()
+            .and_then(|number| u32::try_from(number).ok())
+            .map_or(Attempt::Known, Attempt::Number),
+        None => Attempt::Known,
     }
 }

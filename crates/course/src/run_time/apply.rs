@@ -1,7 +1,8 @@
 //! Applies a commit to the state of an activity.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::begin::{Entered, entered};
 use super::duration;
 use super::session::Own;
 use super::state::{ActivityState, Spell};
@@ -14,8 +15,20 @@ pub(crate) struct Applied {
     pub(crate) cmi: BTreeMap<String, String>,
     /// Whether content has ended the session.
     pub(crate) is_exit: bool,
-    /// Whether a new attempt begins.
-    pub(crate) is_new_attempt: bool,
+    /// Whether it is of another attempt.
+    pub(crate) attempt: Attempt,
+}
+
+/// What a commit says about its attempt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// Nothing: the server knows.
+    #[default]
+    Known,
+    /// Another one begins, if the page has begun none.
+    New,
+    /// It is the attempt of this number, which begins if it has not.
+    Number(u32),
 }
 
 /// What applying a commit to an activity has come to.
@@ -27,15 +40,25 @@ pub(crate) struct Change {
     pub(crate) time_after: u64,
     /// The elements that stay as a later session has set them.
     pub(crate) superseded: Vec<String>,
-    /// Interactions that are left out, since too many are kept beside the others.
+    /// Values of interactions that are left out, since too many are kept beside the others.
     pub(crate) left_out: usize,
+    /// The elements for whose values there is no room.
+    pub(crate) refused: Vec<String>,
     /// The attempt that has ended because a new one began.
     pub(crate) ended: Option<ActivityState>,
+    /// The time of a launch that an older Homeroom has kept with the activity: it counts as the launch's own.
+    pub(crate) settled: Option<(String, u64)>,
 }
 
 /// Longest time that passes between two commits and counts as learning, where content does not say
 /// its time, in hundredths of a second.
 const SILENCE_MAX: u64 = 30 * 60 * 100;
+/// Most bytes of the values of an activity, with their names.
+pub(crate) const ACTIVITY_BYTES_MAX: usize = 2 << 20;
+/// Most bytes of those that are in collections, such as interactions: there is room for the others.
+const COLLECTED_BYTES_MAX: usize = 1 << 20;
+/// Most values of an activity.
+const VALUES_MAX: usize = 20_000;
 /// Most bytes of interactions that are kept beside the others.
 const BESIDE_BYTES_MAX: usize = 128 << 10;
 
@@ -50,27 +73,51 @@ const OF_SESSION: [&str; 4] =
 /// session has set stays, too: the state is as if the sessions had said everything in the order in which
 /// their pages were opened.
 ///
+/// A page that enters the activity after content has ended its last session begins another attempt, as
+/// [`entered`] says.
+///
 /// Source: SCORM 1.2 RTE §3.4.4 (`session_time`, `total_time`), SCORM 2004 RTE §4.2, §2.1.1 (attempts).
 pub(crate) fn apply(state: &mut ActivityState, commit: Applied, own: Own<'_>, now: i64) -> Change {
     let mut change = Change::default();
+    change.settled = fold(state, own);
     let is_first = state.attempts == 0;
     let is_before = own.is_before(state.latest);
     let is_before_attempt = own.is_before(state.begun_by);
-    fold(state, own);
-    change.time_before = state.sessions.get(&own.number).map_or(0, |spell| spell.time);
-    if commit.is_new_attempt && is_before {
+    let known = state.sessions.get(&own.number).copied();
+    change.time_before = known.map_or(0, |spell| spell.time);
+    let has_ended = state.is_finished && state.ended > 0 && state.latest == own.number;
+    let how = match known {
+        None if !is_before => {
+            entered(own.standard, state, (own.opened(), own.resumes()), own.resets)
+        }
+        _ => Entered::GoesOn,
+    };
+    let has_begun = known.is_some_and(|spell| spell.has_begun);
+    let is_asked = match commit.attempt {
+        Attempt::Known => false,
+        Attempt::New => !has_begun,
+        Attempt::Number(number) => number > state.attempts,
+    };
+    let begins = is_asked || how == Entered::Anew;
+    if is_asked && is_before {
         change.superseded.push("attempt".into());
-    } else if commit.is_new_attempt && !is_first {
-        change.ended = Some(state.clone());
-        begin_attempt(state, own);
-        change.time_before = 0;
     } else if is_first {
         state.attempts = 1;
         (state.begun_by, state.origin) = (own.number, own.number);
+    } else if begins {
+        change.ended = Some(state.clone());
+        begin_attempt(state, own);
+        change.time_before = 0;
+    } else if how == Entered::Again {
+        state.attempts = state.attempts.saturating_add(1);
     }
     let is_known = state.sessions.contains_key(&own.number);
-    let fresh = Spell { begun: now, is_past: is_before_attempt, ..Spell::default() };
+    let fresh = Spell { begun: now, measured: now, is_past: is_before_attempt, ..Spell::default() };
     let mut spell = state.sessions.get(&own.number).copied().unwrap_or(fresh);
+    spell.has_begun = has_begun || (begins && !is_before);
+    if !is_known {
+        drop_restated(state);
+    }
     if !is_before {
         state.latest = own.number;
         own.launch().clone_into(&mut state.launch);
@@ -81,6 +128,18 @@ pub(crate) fn apply(state: &mut ActivityState, commit: Applied, own: Own<'_>, no
             }
         }
     }
+    if !is_before_attempt {
+        for name in commit.cmi.keys() {
+            if let Some(entry) = entry_of(name)
+                && name.len() == entry.len() + ID.len()
+                && name.ends_with(ID)
+                && !is_taken(state, name, own)
+            {
+                change.left_out += make_room(state, entry, own.number);
+            }
+        }
+    }
+    let mut used = Used::of(state);
     for (name, value) in commit.cmi {
         let is_time = matches!(name.as_str(), "cmi.core.session_time" | "cmi.session_time");
         if is_time && let Some(time) = duration::read(&value) {
@@ -98,17 +157,24 @@ pub(crate) fn apply(state: &mut ActivityState, commit: Applied, own: Own<'_>, no
             }
             continue;
         }
-        set(state, name, value, own.number);
+        let old = state.cmi.get(&name).map(String::len);
+        if used.take(&name, old, value.len(), own.room) {
+            set(state, name, value, own.number);
+        } else {
+            change.refused.push(name);
+        }
     }
     if !spell.is_told && !own.is_left {
-        let elapsed = u64::try_from((now - spell.begun).max(0)).unwrap_or(0) / 10_000;
-        if elapsed.saturating_sub(spell.time) <= SILENCE_MAX {
-            spell.time = spell.time.max(elapsed);
-        }
+        spell.measure(now);
     }
     change.time_after = spell.time;
     state.sessions.insert(own.number, spell);
     if !is_before {
+        if !commit.is_exit {
+            state.ended = 0;
+        } else if !has_ended {
+            state.ended = now;
+        }
         state.is_finished = commit.is_exit;
         if commit.is_exit {
             let exit = state.some("cmi.core.exit").or_else(|| state.some("cmi.exit"));
@@ -118,8 +184,20 @@ pub(crate) fn apply(state: &mut ActivityState, commit: Applied, own: Own<'_>, no
     change
 }
 
+/// What global objectives are made of.
+const SHARED: [&str; 5] = [
+    "cmi.success_status",
+    "cmi.score.",
+    "cmi.completion_status",
+    "cmi.progress_measure",
+    "cmi.objectives.",
+];
+
 /// Sets a value and notes which session has set it.
 fn set(state: &mut ActivityState, name: String, value: String, number: u32) {
+    if state.is_withheld && SHARED.iter().any(|shared| name.starts_with(shared)) {
+        state.is_withheld = false;
+    }
     if number == state.origin {
         state.set_by.remove(&name);
     } else {
@@ -145,20 +223,98 @@ fn begin_attempt(state: &mut ActivityState, own: Own<'_>) {
     state.beside.clear();
     (state.begun_by, state.origin) = (own.number, own.number);
     state.is_finished = false;
+    state.ended = 0;
     state.exit.clear();
 }
 
-/// Adds up the times of sessions whose numbers are no longer kept, and of the last one that an older
-/// Homeroom has written, unless it goes on.
-fn fold(state: &mut ActivityState, own: Own<'_>) {
-    if state.session > 0 || state.is_told {
-        let goes_on = own.is_nameless() && state.launch == own.launch();
-        let (time, is_told, begun) = (state.session, state.is_told, state.begun);
-        if goes_on && !state.sessions.contains_key(&own.number) {
-            state.sessions.insert(own.number, Spell { time, is_told, begun, is_past: false });
-        } else {
-            state.earlier = state.earlier.saturating_add(time);
+impl Spell {
+    /// Adds the time since the last commit, unless it is so long that the learner was elsewhere.
+    fn measure(&mut self, now: i64) {
+        let counted = i64::try_from(self.time).unwrap_or(i64::MAX).saturating_mul(10_000);
+        let since =
+            if self.measured > 0 { self.measured } else { self.begun.saturating_add(counted) };
+        let silence = u64::try_from(now.saturating_sub(since)).unwrap_or(0) / 10_000;
+        if silence > SILENCE_MAX {
+            self.measured = now;
+            return;
         }
+        self.time = self.time.saturating_add(silence);
+        // What is less than a hundredth of a second counts at the next commit.
+        let counted = i64::try_from(silence).unwrap_or(0).saturating_mul(10_000);
+        self.measured = since.saturating_add(counted);
+    }
+}
+
+/// What the values of an activity take up.
+struct Used {
+    values: usize,
+    bytes: usize,
+    collected: usize,
+}
+
+impl Used {
+    fn of(state: &ActivityState) -> Self {
+        let mut used = Self { values: state.cmi.len(), bytes: 0, collected: 0 };
+        for (name, value) in &state.cmi {
+            let bytes = name.len() + value.len();
+            used.bytes += bytes;
+            if is_collected(name) {
+                used.collected += bytes;
+            }
+        }
+        used
+    }
+
+    /// Returns whether there is room for a value in place of another one, and takes it. A value that is no
+    /// longer than the one before always has room.
+    fn take(&mut self, name: &str, old: Option<usize>, new: usize, room: usize) -> bool {
+        let before = old.map_or(0, |old| name.len() + old);
+        let after = name.len() + new;
+        let is_collected = is_collected(name);
+        let bytes = self.bytes.saturating_sub(before) + after;
+        let collected = self.collected.saturating_sub(before) + after;
+        let grows = after > before;
+        let is_full = bytes > room.min(ACTIVITY_BYTES_MAX)
+            || (is_collected && collected > COLLECTED_BYTES_MAX)
+            || (old.is_none() && self.values >= VALUES_MAX);
+        if grows && is_full {
+            return false;
+        }
+        self.bytes = bytes;
+        if is_collected {
+            self.collected = collected;
+        }
+        self.values += usize::from(old.is_none());
+        true
+    }
+}
+
+/// Returns whether an element is of an entry of a collection.
+fn is_collected(name: &str) -> bool {
+    name.split('.').any(|part| part.starts_with(|letter: char| letter.is_ascii_digit()))
+}
+
+/// Adds up the times of sessions whose numbers are no longer kept, and makes the last one that an older Homeroom
+/// has written one of those that are. Returns the launch of that with its time.
+fn fold(state: &mut ActivityState, own: Own<'_>) -> Option<(String, u64)> {
+    let last = own.nameless(&state.launch);
+    if let Some(last) = last.filter(|_| state.latest == 0) {
+        state.latest = last;
+        if state.origin == 0 {
+            state.origin = last;
+        }
+    }
+    let mut settled = None;
+    if state.session > 0 || state.is_told {
+        let (time, is_told, begun) = (state.session, state.is_told, state.begun);
+        match last.filter(|last| !state.sessions.contains_key(last)) {
+            Some(last) => {
+                let spell = Spell { time, is_told, begun, ..Spell::default() };
+                state.sessions.insert(last, spell);
+            }
+            None => state.earlier = state.earlier.saturating_add(time),
+        }
+        settled = Some((state.launch.clone(), time));
         (state.session, state.is_told, state.begun) = (0, false, 0);
     }
     let is_kept = |number: &u32| own.sessions.contains_key(number);
@@ -173,7 +329,11 @@ fn fold(state: &mut ActivityState, own: Own<'_>) {
     state.earlier = state.earlier.saturating_add(earlier);
     state.past = state.past.saturating_add(past);
     state.set_by.retain(|_, number| is_kept(number));
+    settled
 }
+
+/// The element that begins an interaction.
+const ID: &str = "id";
 
 /// Returns the prefix of an interaction that a name belongs to.
 fn entry_of(name: &str) -> Option<&str> {
@@ -184,17 +344,61 @@ fn entry_of(name: &str) -> Option<&str> {
 
 /// Returns whether a later session has set a value, or has taken the place of an interaction.
 fn is_taken(state: &ActivityState, name: &str, own: Own<'_>) -> bool {
-    let is_set_later = |name: &str| {
-        let setter = state.set_by.get(name).copied().unwrap_or(state.origin);
-        own.is_before(setter)
-    };
+    let is_set_later = |name: &str| own.is_before(state.setter(name));
     match entry_of(name) {
         None => state.cmi.contains_key(name) && is_set_later(name),
         Some(entry) => {
-            let own_names = state.cmi.range(entry.to_owned()..).map(|(name, _)| name);
-            own_names.take_while(|name| name.starts_with(entry)).any(|name| is_set_later(name))
+            let is_later = |(name, _): (&String, _)| is_set_later(name);
+            below(&state.cmi, entry).any(is_later) || is_beside(state, entry, own.number)
         }
     }
+}
+
+/// Returns the values whose names begin with a prefix.
+fn below<'s>(
+    values: &'s BTreeMap<String, String>,
+    prefix: &'s str,
+) -> impl Iterator<Item = (&'s String, &'s String)> {
+    values.range(prefix.to_owned()..).take_while(move |(name, _)| name.starts_with(prefix))
+}
+
+/// Returns whether another session has taken the place of an interaction of a session, which goes on beside it.
+fn is_beside(state: &ActivityState, entry: &str, number: u32) -> bool {
+    let id = format!("{entry}{ID}");
+    let is_others = state.cmi.contains_key(&id) && state.setter(&id) != number;
+    let beside = state.beside.get(&number);
+    is_others && beside.is_some_and(|values| below(values, entry).next().is_some())
+}
+
+/// Makes room for an interaction of a session: what others have set in its place is kept beside the others, so
+/// that interactions of two sessions never become one. Returns for how many values there was no room.
+fn make_room(state: &mut ActivityState, entry: &str, number: u32) -> usize {
+    let others = below(&state.cmi, entry).map(|(name, _)| name.clone());
+    let others = others.filter(|name| state.setter(name) != number).collect::<Vec<_>>();
+    let mut left_out = 0;
+    for name in others {
+        let setter = state.setter(&name);
+        state.set_by.remove(&name);
+        let value = state.cmi.remove(&name).unwrap_or_default();
+        left_out += usize::from(!keep_beside(state, setter, name, value));
+    }
+    left_out
+}
+
+/// Forgets the interactions beside the others that a later session has said again: content that tells all
+/// interactions in each session has told them once.
+fn drop_restated(state: &mut ActivityState) {
+    let ActivityState { cmi, beside, .. } = state;
+    for values in beside.values_mut() {
+        let entries: BTreeSet<String> =
+            values.keys().filter_map(|name| entry_of(name)).map(str::to_owned).collect();
+        for entry in entries {
+            if below(values, &entry).all(|(name, value)| cmi.get(name) == Some(value)) {
+                values.retain(|name, _| !name.starts_with(&entry));
+            }
+        }
+    }
+    beside.retain(|_, values| !values.is_empty());
 }
 
 /// Keeps a value of an interaction whose place is taken. Returns whether there was room.
@@ -247,6 +451,7 @@ pub(crate) fn finish(state: &mut ActivityState, standard: Standard, activity: &A
 
 #[cfg(test)]
 mod tests {
+    use super::super::begin::Resets;
     use super::super::state::Session;
     use super::*;
     use crate::package::ActivityType;
@@ -262,12 +467,21 @@ mod tests {
     }
 
     fn own(sessions: &BTreeMap<u32, Session>, number: u32) -> Own<'_> {
-        Own { number, sessions, is_left: false }
+        Own {
+            number,
+            sessions,
+            is_left: false,
+            is_closing: false,
+            activity: "a",
+            standard: Standard::Scorm12,
+            resets: Resets::Never,
+            room: usize::MAX,
+        }
     }
 
     fn commit(values: &[(&str, &str)], is_exit: bool) -> Applied {
         let cmi = values.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-        Applied { cmi, is_exit, is_new_attempt: false }
+        Applied { cmi, is_exit, attempt: Attempt::Known }
     }
 
     #[test]
@@ -304,6 +518,38 @@ mod tests {
         }
 
         assert_eq!(state.time(), 4_000);
+    }
+
+    #[test]
+    fn a_long_pause_is_not_learning_and_what_follows_is() {
+        let mut state = ActivityState::default();
+        let all = sessions(&[(1, "a", 1)]);
+        let minute = 60_000_000;
+        for now in [0, 10, 45, 55, 65].map(|at| at * minute) {
+            apply(&mut state, commit(&[("cmi.location", "1")], false), own(&all, 1), now + 1);
+        }
+
+        assert_eq!(state.time(), 30 * 6_000);
+    }
+
+    #[test]
+    fn a_value_without_room_is_left_out_and_the_others_are_kept() {
+        let all = sessions(&[(1, "a", 1)]);
+        let mut state = ActivityState::default();
+        let long = "x".repeat(600 << 10);
+        let entries = ["cmi.objectives.0.description", "cmi.objectives.1.description"];
+        let values =
+            [(entries[0], long.as_str()), (entries[1], &long), ("cmi.suspend_data", &long)];
+
+        let change = apply(&mut state, commit(&values, false), own(&all, 1), 1);
+
+        assert_eq!(change.refused, [entries[1]], "collections leave room for the rest");
+        assert_eq!(state.get("cmi.suspend_data"), Some(long.as_str()));
+        let small = Own { room: 1_300 << 10, ..own(&all, 1) };
+        let values = [("cmi.comments", long.as_str()), ("cmi.suspend_data", "x")];
+        let change = apply(&mut state, commit(&values, false), small, 2);
+        assert_eq!(change.refused, ["cmi.comments"], "and activities for each other");
+        assert_eq!(state.get("cmi.suspend_data"), Some("x"));
     }
 
     #[test]
@@ -426,7 +672,7 @@ mod tests {
         ];
         apply(&mut state, commit(&first, true), own(&all, 1), 1);
         let second = Applied {
-            is_new_attempt: true,
+            attempt: Attempt::New,
             ..commit(&[("cmi.core.session_time", "00:01:00")], false)
         };
 
@@ -465,6 +711,32 @@ mod tests {
 
             assert_eq!(state.time(), time);
         }
+    }
+
+    #[test]
+    fn what_an_older_version_has_written_belongs_to_its_launch() {
+        let text = r#"{"attempts":1,"cmi":{"cmi.location":"p1"},"earlier":100,"launch":"b",
+            "session":6000,"is_told":true,"begun":1,"is_finished":false,"exit":""}"#;
+        let all = sessions(&[(1, "a", 10), (2, "b", 20), (3, "c", 30)]);
+        let mut state: ActivityState = serde_json::from_str(text).unwrap();
+
+        // An earlier launch undoes nothing of it.
+        let late = commit(&[("cmi.location", "p0"), ("cmi.session_time", "PT1M")], false);
+        let change = apply(&mut state, late, own(&all, 1), 5);
+        assert_eq!(change.superseded, ["cmi.location"]);
+        assert_eq!(change.settled, Some(("b".into(), 6_000)));
+        assert_eq!(state.time(), 100 + 6_000 + 6_000);
+        // Its own page goes on beside a later one, and is counted once.
+        for (number, time) in [(3, "PT1M"), (2, "PT2M")] {
+            let change = apply(
+                &mut state,
+                commit(&[("cmi.session_time", time)], false),
+                own(&all, number),
+                6,
+            );
+            assert_eq!(change.settled, None);
+        }
+        assert_eq!(state.time(), 100 + 12_000 + 6_000 + 6_000);
     }
 
     #[test]

@@ -28,6 +28,72 @@ pub(crate) fn learner_name(first: &str, last: &str) -> String {
     }
 }
 
+/// When the values of an activity begin again at the next launch, if content has ended its session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Resets {
+    /// Never: they go on.
+    #[default]
+    Never,
+    /// When the exit is not `suspend`, whatever the learner has asked for.
+    WhenNotSuspended,
+    /// When an attempt begins: the exit is not `suspend`, and the learner has not suspended the course there.
+    OnEachAttempt,
+}
+
+impl Resets {
+    /// The words of the setting, in this order.
+    pub(crate) const WORDS: &[&str] =
+        &["never", "when-exit-is-not-suspend", "on-each-new-sequencing-attempt"];
+
+    /// Reads the setting.
+    pub(crate) fn of(word: &str) -> Self {
+        match Self::WORDS.iter().position(|one| *one == word) {
+            Some(1) => Self::WhenNotSuspended,
+            Some(2) => Self::OnEachAttempt,
+            _ => Self::Never,
+        }
+    }
+}
+
+/// How a page enters an activity that other pages have played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Entered {
+    /// The attempt goes on.
+    GoesOn,
+    /// Another attempt begins with the values of the last one.
+    Again,
+    /// Another attempt begins with nothing.
+    Anew,
+}
+
+/// Returns how a page enters an activity. `opened`: when the page was opened. `resumes`: whether the learner had
+/// left the course at this activity, to go on there.
+///
+/// A session that content has not ended goes on: its window was closed. So does one that was ended after the page
+/// was opened, since the page has begun with what was there before.
+///
+/// Source: SCORM 1.2 RTE §3.4.4 (`cmi.core.exit`, `cmi.core.entry`), SCORM 2004 RTE §2.1.1, §4.2.8, §4.2.9
+/// (an attempt that was not suspended is followed by another one, with values of its own).
+pub(crate) fn entered(
+    standard: Standard,
+    state: &ActivityState,
+    (opened, resumes): (i64, bool),
+    resets: Resets,
+) -> Entered {
+    // The ids of pages count milliseconds.
+    let is_later = state.ended / 1_000 > opened / 1_000;
+    if state.attempts == 0 || is_suspended(state) || is_later {
+        return Entered::GoesOn;
+    }
+    match resets {
+        Resets::WhenNotSuspended => Entered::Anew,
+        _ if resumes => Entered::GoesOn,
+        Resets::OnEachAttempt => Entered::Anew,
+        Resets::Never if is_done(standard, state) => Entered::Again,
+        Resets::Never => Entered::GoesOn,
+    }
+}
+
 /// Returns the values that content reads when it begins: what was saved, and what the run-time sets.
 ///
 /// Source: SCORM 1.2 RTE §3.4.4, SCORM 2004 RTE §4.2.
@@ -106,17 +172,22 @@ pub(crate) fn passing_measure(activity: &Activity) -> Option<f64> {
 /// without a word about how, while the activity is not done.
 fn entry(standard: Standard, state: Option<&ActivityState>) -> &'static str {
     let Some(state) = state.filter(|state| state.attempts > 0) else { return "ab-initio" };
-    if !state.is_finished || matches!(state.exit.as_str(), "suspend" | "logout") {
-        return "resume";
-    }
-    let is_done = match standard {
+    if is_suspended(state) || !is_done(standard, state) { "resume" } else { "" }
+}
+
+/// Returns whether content has not ended its last session, or has ended it to go on later.
+fn is_suspended(state: &ActivityState) -> bool {
+    !state.is_finished || matches!(state.exit.as_str(), "suspend" | "logout")
+}
+
+fn is_done(standard: Standard, state: &ActivityState) -> bool {
+    match standard {
         Standard::Scorm12 => matches!(
             state.get("cmi.core.lesson_status"),
             Some("passed" | "completed" | "failed" | "browsed")
         ),
         _ => state.get("cmi.completion_status") == Some("completed"),
-    };
-    if is_done { "" } else { "resume" }
+    }
 }
 
 #[cfg(test)]

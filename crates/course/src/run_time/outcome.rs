@@ -233,6 +233,7 @@ fn tracked(found: Outcome, state: &ActivityState) -> Tracking {
         },
         objectives: said(&state.cmi).collect(),
         earlier: earlier(state),
+        is_withheld: state.is_withheld,
     }
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use homeroom_store::Uuid;
 
+use super::begin::Resets;
 use super::state::{LaunchState, Partial, Progress, Session};
+use crate::package::Standard;
 
 /// Most sessions of an instance whose numbers are kept. A session that is forgotten is refused.
 pub(crate) const SESSIONS_MAX: usize = 50;
@@ -31,7 +33,7 @@ pub(crate) struct Place<'a> {
 pub(crate) enum Turn {
     /// It is applied, as one of the session of this number.
     New(u32),
-    /// All of it was saved: it changes nothing. The greatest number of the session of which that is so.
+    /// It was saved before and changes nothing. Every commit of its session up to this number was saved.
     Known(i64),
 }
 
@@ -58,12 +60,24 @@ impl Progress {
             }
             self.begun = self.begun.saturating_add(1);
             let (launch, id) = (place.launch.to_owned(), place.session.to_owned());
-            let session = Session { launch, id, opened, ..Session::default() };
+            let resumes = self.resumes().map(str::to_owned);
+            let session = Session { launch, id, opened, resumes, ..Session::default() };
             self.sessions.insert(self.begun, session);
             self.begun
         };
         let session = self.sessions.entry(number).or_default();
         if session.take(place) { Ok(Turn::New(number)) } else { Ok(Turn::Known(session.sequence)) }
+    }
+
+    /// Returns the activity at which the learner has left the course to go on there later: the last page
+    /// has said goodbye, and that the course is suspended.
+    pub(crate) fn resumes(&self) -> Option<&str> {
+        let teller = self.sessions.get(&self.told_by);
+        let was_left = match teller.map(|session| self.launches.get(&session.launch)) {
+            None => self.told_by == 0,
+            Some(launch) => launch.is_some_and(|launch| launch.is_ended && !launch.is_timed_out),
+        };
+        self.suspended.as_deref().filter(|_| was_left)
     }
 
     /// Gives the launches of an older Homeroom, which had one number each, a session.
@@ -163,18 +177,29 @@ pub(crate) struct Own<'a> {
     pub(crate) sessions: &'a BTreeMap<u32, Session>,
     /// Whether the commit is what a page has left that is gone.
     pub(crate) is_left: bool,
+    /// Whether the page goes, or is gone, so that it says nothing after what it says here.
+    pub(crate) is_closing: bool,
+    /// The activity that the commit is about.
+    pub(crate) activity: &'a str,
+    /// The standard of the course.
+    pub(crate) standard: Standard,
+    /// When the values of that activity begin again.
+    pub(crate) resets: Resets,
+    /// How many bytes its values may have.
+    pub(crate) room: usize,
 }
 
 impl Own<'_> {
     /// Returns whether another session is later than this one, so that what it has set stays.
     ///
-    /// Pages of one launch that are both open count as one: what comes last holds.
+    /// Pages of one launch that are both open count as one: what comes last holds. A page that goes is not
+    /// open any more, so what it says on its way comes before all that later pages say.
     pub(crate) fn is_before(&self, other: u32) -> bool {
         let (Some(own), Some(it)) = (self.sessions.get(&self.number), self.sessions.get(&other))
         else {
             return false;
         };
-        if own.launch == it.launch && !self.is_left {
+        if own.launch == it.launch && !self.is_left && !self.is_closing {
             return false;
         }
         (it.opened, other) > (own.opened, self.number)
@@ -185,9 +210,22 @@ impl Own<'_> {
         self.sessions.get(&self.number).map_or("", |own| &own.launch)
     }
 
-    /// Returns whether the player sends no id.
-    pub(crate) fn is_nameless(&self) -> bool {
-        self.sessions.get(&self.number).is_some_and(|own| own.id.is_empty())
+    /// Returns when its page was opened.
+    pub(crate) fn opened(&self) -> i64 {
+        self.sessions.get(&self.number).map_or(i64::MAX, |own| own.opened)
+    }
+
+    /// Returns whether the learner had left the course at its activity, to go on there, when its page was opened.
+    pub(crate) fn resumes(&self) -> bool {
+        let resumes = self.sessions.get(&self.number).and_then(|own| own.resumes.as_deref());
+        resumes == Some(self.activity)
+    }
+
+    /// Returns the session of a launch whose player sends no id.
+    pub(crate) fn nameless(&self, launch: &str) -> Option<u32> {
+        let mut all = self.sessions.iter();
+        let found = all.find(|(_, one)| one.launch == launch && one.id.is_empty());
+        found.map(|(number, _)| *number)
     }
 }
 

@@ -35,13 +35,14 @@ pub(crate) struct ActivityState {
     /// The session that has begun the attempt.
     #[serde(skip_serializing_if = "is_none")]
     pub(crate) begun_by: u32,
-    /// The session that has set the values for which `set_by` names none.
+    /// The session that has begun to set values: a value that `set_by` does not list is its own, so that
+    /// nothing is noted for each value of an activity that is played once.
     #[serde(skip_serializing_if = "is_none")]
     pub(crate) origin: u32,
-    /// The session that has set a value, by the element's name.
+    /// The session that has set a value, by the element's name, where it is another one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) set_by: BTreeMap<String, u32>,
-    /// Interactions of sessions that came after later ones, by session: their numbers were taken.
+    /// Interactions whose places other sessions have taken, by the session that has set them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) beside: BTreeMap<u32, BTreeMap<String, String>>,
     /// The time of the last session, as an older Homeroom has written it.
@@ -57,6 +58,13 @@ pub(crate) struct ActivityState {
     pub(crate) is_finished: bool,
     /// What its exit was, if it has ended.
     pub(crate) exit: String,
+    /// When content has ended it, if it has.
+    #[serde(skip_serializing_if = "is_nought")]
+    pub(crate) ended: i64,
+    /// Whether what it has said of its status, its score and its objectives counts for itself alone, since the global
+    /// objectives were forgotten.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) is_withheld: bool,
 }
 
 /// What a session has spent on an activity.
@@ -69,9 +77,15 @@ pub(crate) struct Spell {
     pub(crate) is_told: bool,
     /// When it began.
     pub(crate) begun: i64,
+    /// Until when its time is measured; 0 where an older Homeroom has written it.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub(crate) measured: i64,
     /// Whether it belongs to an attempt before this one.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) is_past: bool,
+    /// Whether it has begun an attempt. A session begins one at most, unless it says which.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) has_begun: bool,
 }
 
 impl ActivityState {
@@ -88,6 +102,21 @@ impl ActivityState {
     /// Returns the number of an element.
     pub(crate) fn number(&self, name: &str) -> Option<f64> {
         self.get(name)?.trim().parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
+    /// Returns the session that has set a value.
+    pub(crate) fn setter(&self, name: &str) -> u32 {
+        self.set_by.get(name).copied().unwrap_or(self.origin)
+    }
+
+    /// Returns whether a session belongs to an attempt before this one.
+    pub(crate) fn is_past(&self, session: u32) -> bool {
+        self.sessions.get(&session).is_some_and(|spell| spell.is_past)
+    }
+
+    /// Returns whether a session belongs to this attempt.
+    pub(crate) fn has_session(&self, session: u32) -> bool {
+        self.sessions.get(&session).is_some_and(|spell| !spell.is_past)
     }
 
     /// Returns the latest session and when that began, for their order.
@@ -121,6 +150,12 @@ impl ActivityState {
                 }
             }
         }
+    }
+
+    /// Forgets what it has come to for global objectives, until content says it again.
+    pub(crate) fn withhold(&mut self) {
+        self.former.clear();
+        self.is_withheld = true;
     }
 
     /// Returns the time of the attempt, in hundredths of a second.
@@ -183,6 +218,24 @@ pub(crate) struct Progress {
     pub(crate) shared_data: BTreeMap<String, String>,
 }
 
+/// Where the player's own text has the global objectives that it knows.
+const GLOBALS_OF_PLAYER: &str = "globalObjectiveMap";
+
+impl Progress {
+    /// Forgets the global objectives and shared data.
+    pub(crate) fn forget_globals(&mut self) {
+        self.global_objectives.clear();
+        self.shared_data.clear();
+        let text = self.sequencing.as_deref().unwrap_or_default();
+        if let Ok(Value::Object(mut player)) = serde_json::from_str(text)
+            && player.contains_key(GLOBALS_OF_PLAYER)
+        {
+            player.insert(GLOBALS_OF_PLAYER.to_owned(), Map::new().into());
+            self.sequencing = Some(Value::Object(player).to_string());
+        }
+    }
+}
+
 /// What a launch has done, and what it has come to.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct LaunchState {
@@ -242,6 +295,9 @@ pub(crate) struct Session {
     pub(crate) partial: Option<Partial>,
     /// When its page was opened, as far as the server knows.
     pub(crate) opened: i64,
+    /// The activity at which the learner had left the course then, to go on there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) resumes: Option<String>,
 }
 
 /// A commit that comes in parts, of which some are missing.

@@ -53,6 +53,8 @@ pub(crate) struct Tracking {
     pub(crate) objectives: BTreeMap<String, Status>,
     /// What earlier attempts have come to; the activity's own is at the empty name.
     pub(crate) earlier: BTreeMap<String, Status>,
+    /// Whether it writes nothing into global objectives.
+    pub(crate) is_withheld: bool,
 }
 
 /// An activity of a course.

@@ -107,16 +107,24 @@ fn written(course: &Course, own: &[Tracking], rolled: &[(usize, Status)]) -> Glo
     let is_leaf = |at: &usize| course.nodes[*at].children.is_empty();
     writers.extend((0..own.len()).filter(is_leaf).map(|at| (at, own[at].own)));
     let mut begun: Vec<(u32, i64)> = course.nodes.iter().map(|node| node.tracking.begun).collect();
+    // Those with something that is withheld, and with something that counts: a cluster with both writes.
+    let mut withheld: Vec<bool> =
+        course.nodes.iter().map(|node| node.tracking.is_withheld).collect();
+    let counts = |node: &Node| node.tracking.attempts > 0 && !node.tracking.is_withheld;
+    let mut counting: Vec<bool> =
+        course.nodes.iter().map(|node| node.children.is_empty() && counts(node)).collect();
     for at in (0..begun.len()).rev() {
         if let Some(parent) = course.nodes[at].parent {
             begun[parent] = begun[parent].max(begun[at]);
+            withheld[parent] |= withheld[at];
+            counting[parent] |= counting[at];
         }
     }
     writers.sort_by_key(|(at, _)| (begun[*at], Reverse(*at)));
     let mut globals = Globals::new();
     for (at, status) in writers {
         let node = &course.nodes[at];
-        if !node.definition.is_tracked {
+        if !node.definition.is_tracked || (withheld[at] && !counting[at]) {
             continue;
         }
         for objective in &node.definition.mapped {

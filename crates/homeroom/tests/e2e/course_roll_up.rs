@@ -137,3 +137,46 @@ fn activities_share_global_objectives() {
         roll_up(&place, &Server::start(&place));
     }
 }
+
+fn forgotten(place: &Place, server: &Server) {
+    let mut lms = Learning::of(place, server);
+    lms.import("pretest", &with_pretest());
+    lms.register("r-1", "pretest");
+    let launch = lms.launch("r-1");
+    let mut commit = passed(1, "pretest");
+    commit["globalObjectives"] = json!({ "g1": { "satisfied": true } });
+    commit["sequencing"] = r#"{"tree":1,"globalObjectiveMap":{"g1":{"satisfied":true}}}"#.into();
+    assert_eq!(lms.commit(&launch, &commit).status, 200);
+    let of = |lms: &mut Learning| {
+        let found = report(lms, "r-1");
+        let parts = &found["activityDetails"]["children"];
+        let objective = &found["globalObjectives"][0]["objectiveSuccess"];
+        [&parts[0]["activitySuccess"], &parts[1]["activitySuccess"], objective].map(Clone::clone)
+    };
+    assert_eq!(of(&mut lms), ["PASSED", "PASSED", "PASSED"]);
+
+    assert_eq!(lms.send("DELETE", "/registrations/r-1/globalData", None).status, 204);
+
+    assert_eq!(of(&mut lms), ["PASSED", "UNKNOWN", "UNKNOWN"]);
+    let boot = lms.boot(&launch);
+    assert_eq!(boot["globalObjectives"], json!({}));
+    let player: Value = serde_json::from_str(boot["sequencing"].as_str().unwrap()).unwrap();
+    assert_eq!(player, json!({ "tree": 1, "globalObjectiveMap": {} }));
+    // What has nothing to do with objectives does not bring them back; saying them again does.
+    let values = json!({ "sequence": 2, "activity": "pretest", "cmi": { "cmi.location": "1" } });
+    assert_eq!(lms.commit(&launch, &values).status, 200);
+    assert_eq!(of(&mut lms), ["PASSED", "UNKNOWN", "UNKNOWN"]);
+    assert_eq!(lms.commit(&launch, &passed(3, "pretest")).status, 200);
+    assert_eq!(of(&mut lms), ["PASSED", "PASSED", "PASSED"]);
+    assert_eq!(lms.send("DELETE", "/registrations/r-2/globalData", None).status, 404);
+}
+
+#[test]
+fn global_objectives_are_forgotten_until_content_says_them_again() {
+    let place = Place::new();
+    forgotten(&place, &Server::start(&place));
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+        forgotten(&place, &Server::start(&place));
+    }
+}

@@ -246,7 +246,13 @@ fn what_a_registration_and_a_launch_say_is_kept_or_refused() {
 
 fn tags(place: &Place, server: &Server) {
     let mut lms = Learning::of(place, server);
-    for (course, tags) in [("a", "red,big one"), ("b", "blue"), ("c", "Red"), ("d_e", "green")] {
+    for (course, tags) in [
+        ("a", "red,big one"),
+        ("b", "blue"),
+        ("c", "Red"),
+        ("d_e", "green"),
+        ("f", r#"x"y,back\slash"#),
+    ] {
         lms.import(course, &sample_package());
         let tags: Vec<&str> = tags.split(',').collect();
         let body = json!({ "ids": [course], "tags": tags });
@@ -261,6 +267,10 @@ fn tags(place: &Place, server: &Server) {
         ("tags=big%20one,red", "a"),
         ("tags=big", ""),
         ("tags=_ed", ""),
+        ("tags=y", ""),
+        ("tags=x%22y", "f"),
+        ("tags=back%5Cslash", "f"),
+        ("filterBy=tags&filter=X%22Y", "f"),
         ("filter=D_E", "d_e"),
         ("filter=%25", ""),
     ] {
@@ -311,6 +321,8 @@ fn what_the_api_v2_has_and_this_server_does_not_is_answered_501_with_a_message()
         ("GET", "/appManagement/applicationList"),
         ("POST", "/appManagement/token"),
         ("POST", "/oauth/authenticate/application/token?scope=read"),
+        ("POST", "/registrations/ltiBasicOutcomes"),
+        ("GET", "/lti/platforms"),
         ("GET", "/courses/a/xAPIStatements"),
         ("GET", "/courses/a/versions/0/xAPIStatements"),
         ("GET", "/registrations/a/xAPIStatements"),
