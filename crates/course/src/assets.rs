@@ -7,8 +7,9 @@ use crate::course::{CourseFile, blob_id};
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::import::hex;
-use crate::row::{Columns, rows_of, write};
+use crate::row::{Columns, json_column, rows_of, write};
 use crate::sql;
+use crate::version::{About, Version};
 
 /// What becomes of a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +109,13 @@ impl Courses {
                 return Decision::Refuse(Error::Unknown("such file in the course".into()));
             }
             let key = vec![course.as_str().into(), version.into(), path.as_str().into()];
-            let mut writes = vec![write(sql::FILE_DELETE, key)];
+            let mut about = old.about.clone();
+            about.changed = now;
+            let about = match json_column(&about, "a version of a course") {
+                Ok(about) => vec![course.as_str().into(), version.into(), about],
+                Err(error) => return Decision::Refuse(error),
+            };
+            let mut writes = vec![write(sql::FILE_DELETE, key), write(sql::VERSION_ABOUT, about)];
             writes.extend(old.removal(ChangedAt(now)));
             Decision::Write(writes, ())
         };
@@ -131,6 +138,8 @@ fn asks(course: &str, version: i64, path: &str) -> Vec<Ask> {
 #[derive(Debug)]
 struct Old {
     is_there: bool,
+    /// What is known of its version.
+    about: About,
     /// Its blob, if no other file is in it: those of a package share one.
     unused: Option<String>,
 }
@@ -139,14 +148,13 @@ impl Old {
     fn of(course: &str, version: i64, found: Vec<Answer>) -> Result<Self, Error> {
         let mut found = found.into_iter().map(|answer| rows_of(Some(answer)));
         let mut next = || found.next().unwrap_or_default();
-        let (is_version, file, others) = (!next().is_empty(), next(), next());
-        if !is_version {
-            return Err(Error::no_version(course, version));
-        }
+        let (known, file, others) = (next(), next(), next());
+        let known = known.first().ok_or_else(|| Error::no_version(course, version))?;
+        let about = Version::of(known)?.about;
         let file = file.first().map(CourseFile::of).transpose()?;
         let others = others.first().map_or(Ok(0), |row| Columns::of(row, "files").number())?;
         let unused = file.as_ref().filter(|_| others == 0).map(|file| file.blob.clone());
-        Ok(Self { is_there: file.is_some(), unused })
+        Ok(Self { is_there: file.is_some(), about, unused })
     }
 
     /// Returns the write that removes its blob.

@@ -256,7 +256,7 @@ impl Courses {
             standard,
             title,
             tree,
-            about: import.about.clone().or(About { languages, description, duration: None }),
+            about: import.about.clone().or(About { languages, description, ..About::default() }),
             findings,
             tags: import.tags.clone(),
             package: Some(blob.id.to_string()),

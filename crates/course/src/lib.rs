@@ -33,6 +33,7 @@ mod pages;
 mod play;
 mod registration;
 mod removal;
+mod repacked;
 mod report;
 mod row;
 mod run_time;

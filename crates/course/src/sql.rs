@@ -66,6 +66,12 @@ pub(crate) const VERSION_SETTINGS: &str = "UPDATE course_version SET settings = 
 pub(crate) const VERSION_TITLE: &str = "UPDATE course_version SET title = ?3, updated = ?4 \
      WHERE course = ?1 AND version = ?2";
 
+pub(crate) const VERSION_PACKAGE: &str =
+    "UPDATE course_version SET package = ?3 WHERE course = ?1 AND version = ?2";
+
+pub(crate) const VERSION_ABOUT: &str =
+    "UPDATE course_version SET about = ?3 WHERE course = ?1 AND version = ?2";
+
 pub(crate) const VERSION_DELETE: &str =
     "DELETE FROM course_version WHERE course = ?1 AND version = ?2";
 

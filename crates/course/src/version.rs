@@ -17,6 +17,14 @@ pub(crate) struct About {
     /// How long it takes, as whoever imported it has said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration: Option<String>,
+    /// When a file was removed, if one was.
+    #[serde(skip_serializing_if = "is_never")]
+    pub(crate) changed: i64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_never(moment: &i64) -> bool {
+    *moment == 0
 }
 
 impl About {
@@ -31,6 +39,7 @@ impl About {
             languages: if is_silent { other.languages } else { self.languages },
             description: self.description.or(other.description),
             duration: self.duration.or(other.duration),
+            changed: self.changed.max(other.changed),
         }
     }
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::answer::{Api, as_file, done, json, number};
 use super::request::body;
 use crate::assets::Policy;
-use crate::course::{CourseFile, blob_id};
+use crate::course::CourseFile;
 use crate::error::Error;
 use crate::import::hex;
 use crate::multipart::Multipart;
@@ -41,17 +41,14 @@ pub(crate) async fn zip_of_version(api: Api, call: Call) -> Result<Response, Pro
 
 async fn download(api: &Api, call: &Call, version: i64) -> Result<Response, Problem> {
     let course = call.params.get("course");
-    let version = api.courses.version(course, version, call.now.0).await?;
-    let none = || Error::Unknown("file of this course: it is a page elsewhere".into());
-    let id = version.package.as_deref().and_then(blob_id).ok_or_else(none)?;
-    let blob = api.courses.blobs.find(id).await.map_err(Error::from)?.ok_or_else(none)?;
+    let blob = api.courses.package(course, version, call.now.0).await?;
     let file = CourseFile {
         path: "package.zip".into(),
         blob: blob.id.to_string(),
         start: 0,
         bytes: i64::try_from(blob.bytes).unwrap_or(i64::MAX),
         tag: hex(&blob.sha256[..16]),
-        updated: version.updated,
+        updated: blob.created.0,
     };
     let response = api.courses.serve(call, &file).await?;
     Ok(as_file(response, &format!("{course}.zip")))

@@ -202,6 +202,7 @@ impl MediaMetadata {
             languages: given(self.content_language, 100)?.into_iter().collect(),
             description: given(self.description, 10_000)?,
             duration: given(self.estimated_duration, 100)?,
+            ..About::default()
         };
         Ok(())
     }

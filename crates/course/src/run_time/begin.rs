@@ -80,8 +80,8 @@ pub(crate) fn entered(
     (opened, resumes): (i64, bool),
     resets: Resets,
 ) -> Entered {
-    // The ids of pages count milliseconds.
-    let is_later = state.ended / 1_000 > opened / 1_000;
+    // The ids of pages count milliseconds: within one, nothing is lost if the attempt goes on.
+    let is_later = state.ended > 0 && state.ended / 1_000 >= opened / 1_000;
     if state.attempts == 0 || is_suspended(state) || is_later {
         return Entered::GoesOn;
     }

@@ -106,6 +106,8 @@ fn a_file_goes_where_its_destination_says() {
             lms.register("r-1", "library");
             lms.launch("r-1")
         };
+        let zip = lms.send("GET", "/courses/library/zip", None);
+        assert_eq!(zip.body, sample_package(), "as it was handed in");
         let path = "/courses/library/asset/upload";
         for (destination, stored) in [
             ("/Etiquette/Course.html", "Etiquette/Course.html"),
@@ -152,6 +154,27 @@ fn a_file_goes_where_its_destination_says() {
         let mut content = Client::new(origin.strip_prefix("http://").unwrap().parse().unwrap());
         assert_eq!(content.get(&format!("{before}/content/index.html")).text(), "<p>new");
         assert_eq!(content.get(&format!("{before}/content/imsmanifest.xml")).status, 200);
+
+        // The package has what the course has now.
+        let packed = |lms: &mut Learning| lms.send("GET", "/courses/library/zip", None);
+        let zip = packed(&mut lms);
+        assert_eq!(zip.status, 200, "{zip:?}");
+        assert_eq!(lms.import("copy", &zip.body)["status"], "COMPLETE");
+        let read = |lms: &mut Learning, path: &str| {
+            let answer = lms.send("GET", &format!("/courses/copy/asset?relativePath={path}"), None);
+            (answer.status, answer.text())
+        };
+        assert_eq!(read(&mut lms, "index.html"), (200, "<p>new".into()));
+        assert_eq!(read(&mut lms, "Etiquette/Course.html"), (200, "hello".into()));
+        assert_eq!(read(&mut lms, "lesson.css").0, 200);
+        assert_eq!(read(&mut lms, "sub/other.html").0, 404);
+        assert_eq!(packed(&mut lms).body, zip.body, "it is packed once");
+        assert_eq!(
+            lms.send("DELETE", "/courses/library/asset?relativePath=lesson.css", None).status,
+            204
+        );
+        assert_ne!(packed(&mut lms).body, zip.body);
+        assert_eq!(lms.send("DELETE", "/courses/copy", None).status, 204);
         assert_eq!(server.stop().code, Some(0));
         let kinds =
             ["course-asset", "course-asset", "course-asset", "course-content", "course-package"];
