@@ -142,7 +142,7 @@ impl NewRegistration {
         let version = self.version.unwrap_or(course.current);
         let mut all = vec![learner.put(now), self.row(0, version, now)];
         let tags = clean([course.tags.as_slice(), &self.course_tags].concat())?;
-        all.extend(Tagged::Course.put(&course.id, &course.tags, &tags, now)?);
+        all.extend(Tagged::Course.put(&course.id, &course.tags, &tags, now));
         Ok(all)
     }
 }

@@ -51,18 +51,12 @@ impl Tagged {
     }
 
     /// Returns the write of tags; none if they are those that are known.
-    pub(crate) fn put(
-        self,
-        id: &str,
-        known: &[String],
-        new: &[String],
-        now: i64,
-    ) -> Result<Option<Write>, Error> {
+    pub(crate) fn put(self, id: &str, known: &[String], new: &[String], now: i64) -> Option<Write> {
         if known == new {
-            return Ok(None);
+            return None;
         }
         let arguments = vec![id.into(), column(new).into(), now.into()];
-        Ok(Some(write(self.save(), arguments)))
+        Some(write(self.save(), arguments))
     }
 }
 
@@ -172,7 +166,7 @@ fn changed(
             Change::Add => clean([known.as_slice(), tags.as_slice()].concat())?,
             Change::Remove => known.iter().filter(|tag| !tags.contains(tag)).cloned().collect(),
         };
-        writes.extend(of.put(id, &known, &new, now)?);
+        writes.extend(of.put(id, &known, &new, now));
     }
     if missing.is_empty() { Ok(writes) } else { Err(unknown(&missing)) }
 }

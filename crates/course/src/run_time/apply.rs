@@ -78,8 +78,7 @@ const OF_SESSION: [&str; 4] =
 ///
 /// Source: SCORM 1.2 RTE §3.4.4 (`session_time`, `total_time`), SCORM 2004 RTE §4.2, §2.1.1 (attempts).
 pub(crate) fn apply(state: &mut ActivityState, commit: Applied, own: Own<'_>, now: i64) -> Change {
-    let mut change = Change::default();
-    change.settled = fold(state, own);
+    let mut change = Change { settled: fold(state, own), ..Change::default() };
     let is_first = state.attempts == 0;
     let is_before = own.is_before(state.latest);
     let is_before_attempt = own.is_before(state.begun_by);
