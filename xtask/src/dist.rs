@@ -32,16 +32,27 @@ pub fn run(arguments: &[String]) -> Done {
     Ok(())
 }
 
-/// Writes the folder anew around a program; returns the program's size in bytes.
+/// Writes the folder anew around a program without its symbols, which are most of its size; returns that size
+/// in bytes.
 fn write(binary: &Path, folder: &Path) -> Result<u64, String> {
     _ = std::fs::remove_dir_all(folder);
     let failed = |error: std::io::Error| format!("{}: {error}", shown(folder));
     std::fs::create_dir_all(folder.join("completions")).map_err(failed)?;
     let program = folder.join("homeroom");
     std::fs::copy(binary, &program).map_err(|error| format!("{}: {error}", shown(binary)))?;
+    if has_symbols(&std::fs::read(&program).map_err(failed)?) {
+        succeed(Command::new("strip").arg(&program))?;
+    }
+    if has_symbols(&std::fs::read(&program).map_err(failed)?) {
+        return Err(format!("{} still has its symbols", shown(&program)));
+    }
     succeed(Command::new(&program).arg("man").arg("--out").arg(folder.join("man")))?;
     for (shell, name) in SHELLS {
         let script = Command::new(&program).args(["completion", shell]).output().map_err(failed)?;
+        if !script.status.success() {
+            let said = String::from_utf8_lossy(&script.stderr);
+            return Err(format!("completion {shell}: {said}"));
+        }
         std::fs::write(folder.join("completions").join(name), script.stdout).map_err(failed)?;
     }
     let mut sums = String::new();
@@ -53,7 +64,7 @@ fn write(binary: &Path, folder: &Path) -> Result<u64, String> {
     Ok(std::fs::metadata(&program).map_err(failed)?.len())
 }
 
-/// Builds the release, whose symbols are left out: they are most of its size.
+/// Builds the release without symbols.
 fn built() -> Result<PathBuf, String> {
     if !root().join("web/dist/shell.html").is_file() {
         eprintln!(
@@ -63,12 +74,7 @@ fn built() -> Result<PathBuf, String> {
     let mut build = cargo(&["build", "--release", "--locked", "--package", "homeroom"]);
     succeed(build.env("CARGO_PROFILE_RELEASE_STRIP", "symbols"))?;
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let program = root().join(target).join("release/homeroom");
-    let bytes = std::fs::read(&program).map_err(|error| format!("{}: {error}", shown(&program)))?;
-    if has_symbols(&bytes) {
-        return Err(format!("{} still has its symbols", shown(&program)));
-    }
-    Ok(program)
+    Ok(root().join(target).join("release/homeroom"))
 }
 
 /// Returns whether a program of 64 bits has a table of symbols.
