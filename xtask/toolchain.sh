@@ -95,10 +95,10 @@ need_rust() {
 }
 
 need_c_compiler() {
-    if command -v cc >/dev/null; then return; fi
-    say "A C compiler is needed: SQLite is built from its source, and Rust links with it."
-    if on_debian_as_root && apt_install gcc libc6-dev; then return; fi
-    say "Install one, then run this again (Debian: sudo apt-get install gcc libc6-dev)."
+    if command -v cc >/dev/null && command -v make >/dev/null; then return; fi
+    say "A C compiler and make are needed: SQLite and jemalloc are built from their source, and Rust links with cc."
+    if on_debian_as_root && apt_install gcc libc6-dev make; then return; fi
+    say "Install them, then run this again (Debian: sudo apt-get install gcc libc6-dev make)."
     exit 1
 }
 

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 
 /// The allocator of the shipped program.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 type Failed = Box<dyn Error>;
 

@@ -23,7 +23,7 @@ use tokio_rustls::TlsConnector;
 
 /// The allocator of the shipped program.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Connections of one client process.
 const OF_ONE: usize = 5_000;

@@ -24,9 +24,10 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-/// Faster than the system's allocator on many small documents at once.
+/// Returns to the system what is free, also what SQLite has freed, by a thread of its own:
+/// docs/decisions/0086-what-is-free-goes-back-to-the-system.md.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// One server for a school system's data.
 #[derive(Debug, Parser)]
