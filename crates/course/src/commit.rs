@@ -32,6 +32,8 @@ const SHARED_MAX: usize = 1_000;
 const SHARED_BYTES_MAX: usize = 1 << 20;
 /// Most bytes of the values of all activities of an instance, with their names.
 const STATES_BYTES_MAX: usize = 16 << 20;
+/// Most bytes of the attempts of an instance that have ended and are kept with all that they held.
+const ENDED_BYTES_MAX: usize = 16 << 20;
 /// Most attempts at an activity that are kept.
 const ATTEMPTS_MAX: i64 = 100;
 
@@ -76,8 +78,8 @@ impl Courses {
             return Ok(Acknowledged { sequence, saved: now, warnings, superseded, is_recorded });
         };
         let instance = launch.instance;
-        let of_launch =
-            vec![registration.as_str().into(), instance.into(), launch.id.as_str().into()];
+        let mut of_launch = vec![registration.as_str().into(), instance.into()];
+        of_launch.extend([launch.created.into(), launch.id.as_str().into()]);
         let mut ask = vec![Ask::Part(Sql::new(sql::COMMIT_REGISTRATION, of_launch))];
         if let Some(left) = &left {
             let arguments = vec![registration.as_str().into(), left.as_str().into()];
@@ -215,7 +217,8 @@ impl Save<'_> {
         };
         let mut launched = self.launched(known, &commit, own);
         share(&mut progress, &commit, version, own, &mut done);
-        let played = self.play(version, &commit, own, found, is_watched, &mut done)?;
+        let mut played = self.play(version, &commit, own, found, is_watched, &mut done)?;
+        keep_ended(&mut progress, &mut played, &mut done)?;
         let of = |states| whole(version.standard, &version.tree, states);
         let after = (!played.touched.is_empty()).then(|| of(&played.states));
         for (id, time) in &played.settled {
@@ -486,6 +489,27 @@ fn share(
         superseded.truncate(WARNINGS_MAX);
         done.superseded.insert(version.tree.id.clone(), superseded);
     }
+}
+
+/// Adds the attempts that have ended to those of the instance: without details, once these take up too much.
+fn keep_ended(
+    progress: &mut Progress,
+    played: &mut Played,
+    done: &mut Acknowledged,
+) -> Result<(), Error> {
+    for (_, attempt) in &mut played.ended {
+        let bytes = json_column(attempt, "an attempt")?.as_text().map_or(0, str::len);
+        if progress.ended_bytes.saturating_add(bytes) <= ENDED_BYTES_MAX {
+            progress.ended_bytes += bytes;
+            continue;
+        }
+        attempt.shorten();
+        done.warnings.push(format!(
+            "the attempt that has ended is kept with its status, score and time alone: a registration \
+             has at most {ENDED_BYTES_MAX} bytes of such attempts"
+        ));
+    }
+    Ok(())
 }
 
 /// The room for what the activities of an instance share.

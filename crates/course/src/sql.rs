@@ -196,7 +196,7 @@ pub(crate) const ATTEMPTS_OF_INSTANCE_DELETE: &str =
 /// What a commit asks for.
 pub(crate) const COMMIT_REGISTRATION: &str = "SELECT progress, first_access, completed, settings, \
      incarnation, (SELECT l.result FROM course_launch l WHERE l.registration = ?1 \
-     AND l.instance = ?2 AND l.id = ?3) FROM course_registration WHERE id = ?1 AND instance = ?2";
+     AND l.instance = ?2 AND l.created = ?3 AND l.id = ?4) FROM course_registration WHERE id = ?1 AND instance = ?2";
 
 /// What the end of a silent session asks for.
 pub(crate) const SILENT_REGISTRATION: &str = "SELECT progress, first_access, completed, settings \

@@ -152,6 +152,18 @@ impl ActivityState {
         }
     }
 
+    /// Forgets all but statuses, scores and times.
+    pub(crate) fn shorten(&mut self) {
+        self.cmi.retain(|name, value| {
+            let is_short = value.len() <= SHORT_BYTES_MAX;
+            let is_of_entry = name.contains(|letter: char| letter.is_ascii_digit());
+            is_short && !is_of_entry && SHORT.iter().any(|end| name.ends_with(end))
+        });
+        self.beside.clear();
+        self.former.clear();
+        self.set_by.clear();
+    }
+
     /// Forgets what it has come to for global objectives, until content says it again.
     pub(crate) fn withhold(&mut self) {
         self.former.clear();
@@ -178,6 +190,10 @@ impl ActivityState {
 /// What is kept of an attempt when the next one begins.
 const OUTCOMES: [&str; 4] =
     ["success_status", "score.scaled", "completion_status", "progress_measure"];
+/// What is kept of an attempt for which there is no room, and the most bytes of a value of it.
+const SHORT: [&str; 9] =
+    ["_status", ".scaled", ".raw", ".min", ".max", ".progress_measure", ".exit", "_time", ".entry"];
+const SHORT_BYTES_MAX: usize = 100;
 /// Most objectives of earlier attempts of which the outcomes are kept.
 const FORMER_OBJECTIVES_MAX: usize = 100;
 
@@ -216,6 +232,9 @@ pub(crate) struct Progress {
     /// Shared data by id.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) shared_data: BTreeMap<String, String>,
+    /// The bytes of the attempts that have ended and were kept with all that they held.
+    #[serde(skip_serializing_if = "is_naught")]
+    pub(crate) ended_bytes: usize,
 }
 
 /// Where the player's own text has the global objectives that it knows.
@@ -263,6 +282,11 @@ pub(crate) struct LaunchState {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(value: &bool) -> bool {
     !*value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_naught(value: &usize) -> bool {
+    *value == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

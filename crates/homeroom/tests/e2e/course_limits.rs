@@ -93,6 +93,42 @@ fn what_cannot_be_stored_is_warned_of_and_the_rest_of_the_commit_is_kept() {
 }
 
 #[test]
+fn attempts_beyond_the_room_for_them_keep_what_they_have_come_to() {
+    on_each_store(&of_2004(1), |lms| {
+        let half = "x".repeat(500 << 10);
+        for attempt in 0..19 {
+            let launch = lms.launch("r-1");
+            let session = lms.boot(&launch)["session"].clone();
+            let objective = |at: u32| format!("cmi.objectives.{at}.description");
+            let cmi = json!({ objective(0): half, objective(1): half, "cmi.exit": "normal",
+                "cmi.score.raw": attempt.to_string(), "cmi.success_status": "passed" });
+            let commit = json!({ "session": session, "sequence": 1, "cmi": cmi, "exit": true,
+                "final": true, "suspended": null });
+            let warnings = warned(lms, &launch, &commit);
+            assert_eq!(
+                warnings.contains("status, score and time alone"),
+                attempt > 16,
+                "{warnings}"
+            );
+        }
+
+        let all =
+            "includeRuntime=true&includeInteractionsAndObjectives=true&includeChildResults=true";
+        let full = lms.get(&format!("/registrations/r-1?{all}"));
+
+        let attempts =
+            full["activityDetails"]["children"][0]["earlierAttempts"].as_array().unwrap();
+        let objectives = |at: usize| {
+            let runtime = &attempts[at]["runtime"];
+            (runtime["scoreRaw"].clone(), runtime["runtimeObjectives"].as_array().unwrap().len())
+        };
+        assert_eq!(attempts.len(), 18);
+        assert_eq!((objectives(15), objectives(16)), (("15".into(), 2), ("16".into(), 0)));
+        assert_eq!(attempts[17]["activitySuccess"], "PASSED");
+    });
+}
+
+#[test]
 fn more_state_than_a_beacon_takes_is_whole_when_it_comes_in_parts_right_before_the_end() {
     on_each_store(&of_2004(1), |lms| {
         let launch = lms.launch("r-1");
