@@ -26,6 +26,33 @@ pub(crate) fn key_of(authorization: &str) -> Option<String> {
     Some(decoded(encoded)?.split_once(':')?.0.to_owned())
 }
 
+/// Returns what the credentials of an `Authorization` header are kept under once they are proved.
+pub(crate) fn hash_of_basic(authorization: &str) -> Option<blake3::Hash> {
+    let encoded = Some(encoded(authorization)).filter(|text| text.len() <= CREDENTIALS_BYTES_MAX);
+    let decoded = decoded(encoded?)?;
+    let (key, secret) = decoded.split_once(':')?;
+    Some(hash_of(key, secret))
+}
+
+/// Returns what an API key is kept under once it is proved.
+pub(crate) fn hash_of_api_key(value: &str) -> Option<blake3::Hash> {
+    let (key, secret) = value.trim().split_once('.')?;
+    (value.len() <= CREDENTIALS_BYTES_MAX).then(|| hash_of(key, secret))
+}
+
+fn hash_of(key: &str, secret: &str) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(CACHE_CONTEXT);
+    hasher.update(&(key.len() as u64).to_le_bytes());
+    hasher.update(key.as_bytes());
+    hasher.update(secret.as_bytes());
+    hasher.finalize()
+}
+
+fn encoded(authorization: &str) -> &str {
+    authorization.trim().split_once(' ').map_or("", |(_, encoded)| encoded.trim())
+}
+
 fn decoded(encoded: &str) -> Option<String> {
     String::from_utf8(BASE64.decode(encoded).ok()?).ok()
 }
@@ -49,8 +76,7 @@ impl Access {
             )
             .into());
         }
-        let encoded =
-            authorization.trim().split_once(' ').map_or("", |(_, encoded)| encoded.trim());
+        let encoded = encoded(authorization);
         if encoded.len() > CREDENTIALS_BYTES_MAX {
             return Err(
                 unrecognized("The Authorization header is longer than any credentials.").into()
@@ -98,14 +124,9 @@ impl Access {
         if self.is_in_doubt() {
             return Err(changing().into());
         }
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(CACHE_CONTEXT);
-        hasher.update(&(key.len() as u64).to_le_bytes());
-        hasher.update(key.as_bytes());
-        hasher.update(secret.as_bytes());
         let wrong = || Unrecognized::Unknown(refusal("The key or the secret is wrong."));
         let verify = || self.verified_key(key, &Secret::new(secret), now).ok_or_else(wrong);
-        let recognized = self.recognize_shown(&hasher.finalize(), now, verify, |_| wrong())?;
+        let recognized = self.recognize_shown(&hash_of(key, secret), now, verify, |_| wrong())?;
         admitted(&recognized.client, scope)?;
         Ok(recognized)
     }

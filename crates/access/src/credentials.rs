@@ -7,6 +7,7 @@ use http::header::{AUTHORIZATION, HeaderName};
 use http::{HeaderMap, HeaderValue};
 
 use crate::access::Access;
+use crate::basic;
 use crate::client::ApiClient;
 use crate::recognized::Recognized;
 
@@ -152,6 +153,22 @@ impl Access {
                 refusal.naming(key.and_then(|key| self.named(&key)))
             }
         })
+    }
+
+    /// Returns whether these credentials name a secret that has not been verified yet: it may be a guess. A
+    /// token is signed and a certificate has been proved to TLS, so neither is guessed.
+    pub fn is_unproven_secret(
+        &self,
+        by: &[Credential],
+        credentials: &Credentials,
+        now: Timestamp,
+    ) -> bool {
+        let hash = match credentials.chosen(by) {
+            Chosen::Basic(header) => basic::hash_of_basic(header),
+            Chosen::ApiKey(value) => basic::hash_of_api_key(value),
+            Chosen::Token(_) | Chosen::Certificate(_) | Chosen::None => return false,
+        };
+        hash.is_some_and(|hash| !self.has_proved(&hash, now))
     }
 
     fn recognized(

@@ -34,15 +34,24 @@ impl Access {
         lapsed: impl FnOnce(Lapsed) -> E,
     ) -> Result<Recognized, E> {
         let generation = self.generation();
-        let proven = match self.cache.get(shown, generation, now) {
+        match self.cache.get(shown, generation, now) {
             Some(Cached::Now(recognized)) => return Ok(recognized),
-            Some(Cached::Before(proven)) => proven,
-            None => {
-                self.count_verification();
-                verify()?
+            Some(Cached::Before(proven)) => {
+                match self.resolve(proven, shown, generation, now) {
+                    // It may have moved to another key, as a certificate does.
+                    Err(Lapsed::Key(_)) => {}
+                    resolved => return resolved.map_err(lapsed),
+                }
             }
-        };
-        self.resolve(proven, shown, generation, now).map_err(lapsed)
+            None => {}
+        }
+        self.count_verification();
+        self.resolve(verify()?, shown, generation, now).map_err(lapsed)
+    }
+
+    /// Returns whether somebody has proved what has this hash.
+    pub(crate) fn has_proved(&self, shown: &blake3::Hash, now: Timestamp) -> bool {
+        self.cache.get(shown, self.generation(), now).is_some()
     }
 
     /// Finds the client of what was proved, and keeps it for this generation of the registry.

@@ -167,6 +167,11 @@ impl Budget {
         self.refused.load(Ordering::Relaxed)
     }
 
+    /// Counts an amount that was refused.
+    pub(crate) fn count_refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
     fn beyond_floor(&self, held: u64) -> u64 {
         held.saturating_sub(self.floor)
     }
@@ -205,7 +210,6 @@ impl Budget {
             return Ok(common);
         }
         self.forget(holders, amount, common);
-        self.refused.fetch_add(1, Ordering::Relaxed);
         Err(Refused { capacity: self.capacity, share_of })
     }
 
@@ -251,13 +255,21 @@ impl<B: Deref<Target = Budget>> Taken<B> {
         Ok(taken)
     }
 
+    /// Does the same for a holder that asks again until there is room, and does not count as refused
+    /// meanwhile.
+    pub(crate) fn attempt(budget: B, holders: Holders, amount: u64) -> Result<Self, Refused> {
+        let common = budget.add(&holders, amount)?;
+        Ok(Self { budget, holders, amount, common })
+    }
+
     /// Takes more from the same budget.
     ///
     /// # Errors
     ///
     /// The same as [`Taken::of`]; what was taken before is kept.
     pub(crate) fn grow(&mut self, more: u64) -> Result<(), Refused> {
-        self.common += self.budget.add(&self.holders, more)?;
+        let added = self.budget.add(&self.holders, more);
+        self.common += added.inspect_err(|_| self.budget.count_refused())?;
         self.amount += more;
         Ok(())
     }

@@ -54,6 +54,17 @@ impl Budgets {
         Taken::of(Arc::clone(self.of(capacity)), of.clone(), amount)
     }
 
+    /// Does the same for a holder that asks again until there is room, and does not count as refused
+    /// meanwhile.
+    pub(crate) fn attempt(
+        &self,
+        capacity: Capacity,
+        of: &Holders,
+        amount: u64,
+    ) -> Result<Taken, Refused> {
+        Taken::attempt(Arc::clone(self.of(capacity)), of.clone(), amount)
+    }
+
     /// Does the same as [`Budgets::take`], for use within a request.
     pub(crate) fn borrow(
         &self,

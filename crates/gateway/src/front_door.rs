@@ -33,8 +33,10 @@ use crate::live::{LIVE_BASE, LiveRoutes};
 use crate::metrics::Metrics;
 use crate::pacing::Pacing;
 use crate::patience::patience;
-use crate::rate::{Rate, RateLimit};
-use crate::recognition::{STRANGERS_BODY_TIME_MAX, is_in_body, recognize, recognize_in_body};
+use crate::rate::{Guesses, Rate, RateLimit};
+use crate::recognition::{
+    STRANGERS_BODY_TIME_MAX, Sender, is_in_body, recognize, recognize_in_body,
+};
 use crate::router::{Found, RouteError, Router};
 use crate::sites::Sites;
 use crate::visit::Visit;
@@ -190,7 +192,8 @@ impl FrontDoor {
                 }
                 Err(problem) => {
                     let refusals = router.refusals(head.uri.path());
-                    (Err(self.refused(router, problem, caller, &head, &mut told).await), refusals)
+                    let problem = self.refused(router, problem, caller, &head, &mut told).await;
+                    (Err(problem), refusals)
                 }
             },
         };
@@ -325,21 +328,80 @@ impl FrontDoor {
         told: &mut Told,
     ) -> Problem {
         let mut of_path = router.routes_of(head.uri.path());
+        let (headers, now) = (&head.headers, Timestamp::now());
         let Some(first) = of_path.next().filter(|_| problem.kind == Kind::MethodNotAllowed) else {
-            return problem;
+            return self.counted(problem, caller, headers, now);
         };
         if matches!(first.guard, Guard::Secret) || of_path.any(|route| route.guard != first.guard) {
-            return problem;
+            return self.counted(problem, caller, headers, now);
         }
-        let (params, now) = (Params::default(), Timestamp::now());
-        let (headers, certificate) = (&head.headers, caller.certificate());
-        let known = recognize(&self.access, first, &params, headers, certificate, now).await;
-        match known {
+        let (params, certificate) = (Params::default(), caller.certificate());
+        let guesses = self.guesses(first, caller, headers, now);
+        let known = recognize(&self.access, first, &params, headers, certificate, guesses, now);
+        match known.await {
             Ok(sender) => {
                 told.of_sender(&sender);
-                problem
+                match self.admit(first, &sender, caller, headers, now) {
+                    Ok(()) => problem,
+                    Err(too_many) => too_many,
+                }
             }
-            Err(unknown) => unknown,
+            Err(unknown) => self.counted(unknown, caller, headers, now),
+        }
+    }
+
+    /// Counts a request of a recognized sender by its name, and one of a stranger by its address.
+    fn admit(
+        &self,
+        route: &Route<ApiClient>,
+        sender: &Sender,
+        caller: &Caller,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Result<(), Problem> {
+        let Some(rate) = self.rate.as_ref().filter(|_| !route.is_probe) else { return Ok(()) };
+        match sender.name() {
+            Some(name) => rate.admit(name, now),
+            None => rate.admit(&self.address_of(caller, headers), now),
+        }
+    }
+
+    /// Counts a request whose sender nobody knows, by its address; one of a key that was recognized and may
+    /// not come here by that key. Returns 429 in place of its problem where the count is used up. What the
+    /// server itself cannot do does not count.
+    fn counted(
+        &self,
+        problem: Problem,
+        caller: &Caller,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Problem {
+        let Some(rate) = self.rate.as_ref().filter(|_| problem.kind.status().is_client_error())
+        else {
+            return problem;
+        };
+        let is_known = problem.kind.status() == StatusCode::FORBIDDEN;
+        let admitted = match problem.named.as_ref().filter(|_| is_known) {
+            Some(named) => rate.admit(&named.key, now),
+            None => rate.admit(&self.address_of(caller, headers), now),
+        };
+        match admitted {
+            Ok(()) => problem,
+            Err(too_many) => too_many,
+        }
+    }
+
+    /// Returns whether the address of a request may show secrets that nobody has proved before.
+    fn guesses(
+        &self,
+        route: &Route<ApiClient>,
+        caller: &Caller,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Guesses {
+        match self.rate.as_ref().filter(|_| matches!(route.guard, Guard::Key { .. })) {
+            Some(rate) => rate.may_guess(&self.address_of(caller, headers), now),
+            None => Guesses::Allowed,
         }
     }
 
@@ -359,32 +421,30 @@ impl FrontDoor {
         // Read before the client is looked up, so that a later change has a greater number.
         let recognized_at = self.access.generation();
         let certificate = caller.certificate();
+        let guesses = self.guesses(route, caller, &head.headers, now);
         let (sender, body) = if is_in_body(route, &head.method, &head.headers, certificate) {
-            refuse_long_body(&head.headers, route.body.bytes.min(PUBLIC_BODY_BYTES_MAX))?;
+            refuse_long_body(&head.headers, route.body.bytes.min(PUBLIC_BODY_BYTES_MAX))
+                .map_err(|problem| self.counted(problem, caller, &head.headers, now))?;
             let visit =
                 Visit::of_stranger(&self.budgets, caller, self.strangers(caller, &head.headers))?;
             let visit = Arc::new(visit);
             let body = body.admitted(visit);
-            let read = recognize_in_body(&self.access, route, &mut head.headers, body, now).await;
-            read.inspect_err(|problem| self.note_refused(problem, route, caller, &head, ids, now))?
+            recognize_in_body(&self.access, route, &mut head.headers, body, guesses, now).await
         } else {
             let headers = &head.headers;
-            let known = recognize(&self.access, route, &params, headers, certificate, now).await;
-            known
-                .map(|sender| (sender, body))
-                .inspect_err(|problem| self.note_refused(problem, route, caller, &head, ids, now))?
-        };
+            let known = recognize(&self.access, route, &params, headers, certificate, guesses, now);
+            known.await.map(|sender| (sender, body))
+        }
+        .map_err(|problem| {
+            self.note_refused(&problem, route, caller, &head, ids, now);
+            self.counted(problem, caller, &head.headers, now)
+        })?;
         told.of_sender(&sender);
         let (holders, unread) = match sender.name() {
             Some(name) => (self.callers.of_key(caller, name), Capacity::Answers),
             None => (self.strangers(caller, &head.headers), Capacity::PublicAnswers),
         };
-        if let Some(rate) = self.rate.as_ref().filter(|_| !route.is_probe) {
-            match sender.name() {
-                Some(name) => rate.admit(name, now)?,
-                None => rate.admit(&self.address_of(caller, &head.headers), now)?,
-            }
-        }
+        self.admit(route, &sender, caller, &head.headers, now)?;
         refuse_long_body(&head.headers, route.body.bytes)?;
         // A request that waits for its body takes no place among the requests in flight.
         let is_awaited = route.body.bytes > 0

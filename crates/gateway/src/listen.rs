@@ -232,7 +232,10 @@ async fn begin(
             let _waits = door.callers().waits();
             tokio::select! {
                 place = place_of(door, caller) => place?,
-                _ = sent_away => return None,
+                _ = sent_away => {
+                    door.budgets().of(Capacity::Connections).count_refused();
+                    return None;
+                }
             }
         }
     };
@@ -264,9 +267,9 @@ async fn within(tls: &Tls, stream: TcpStream, caller: &Caller, time_max: Duratio
     }
 }
 
-/// Takes the place of a new connection.
+/// Takes the place of a new connection, which counts as refused only once it is closed for lack of one.
 fn take_place(door: &FrontDoor, caller: &Arc<Caller>) -> Result<Place, Refused> {
-    let taken = door.budgets().take(Capacity::Connections, &caller.holders(), 1)?;
+    let taken = door.budgets().attempt(Capacity::Connections, &caller.holders(), 1)?;
     Ok(Place { _taken: taken, _registered: door.callers().register(caller) })
 }
 
@@ -278,7 +281,10 @@ async fn place_of(door: &FrontDoor, caller: &Arc<Caller>) -> Option<Place> {
     loop {
         match take_place(door, caller) {
             Ok(place) => return Some(place),
-            Err(_) if begun.elapsed() >= PLACE_TIME_MAX => return None,
+            Err(_) if begun.elapsed() >= PLACE_TIME_MAX => {
+                door.budgets().of(Capacity::Connections).count_refused();
+                return None;
+            }
             Err(refused) => {
                 let is_of_all = refused.share_of().is_none();
                 close_idle(door, if is_of_all { 0 } else { caller.connections_of_address() });

@@ -29,6 +29,29 @@ pub struct Rate {
     pub burst: u32,
 }
 
+/// Whether an address may show secrets that nobody has proved before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guesses {
+    /// It may.
+    Allowed,
+    /// Too many of its requests were refused; it may in so many seconds.
+    After(u64),
+}
+
+impl Guesses {
+    /// Refuses a guess that is not allowed.
+    ///
+    /// # Errors
+    ///
+    /// 429 with `Retry-After`.
+    pub(crate) fn admit(self) -> Result<(), Problem> {
+        match self {
+            Self::Allowed => Ok(()),
+            Self::After(seconds) => Err(refusal(seconds)),
+        }
+    }
+}
+
 /// What a client has left after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
@@ -96,7 +119,7 @@ impl RateLimit {
         if ahead > self.ahead_max {
             drop(shard);
             self.refused.fetch_add(1, Ordering::Relaxed);
-            return Err((ahead - self.ahead_max).max(1).unsigned_abs().div_ceil(1_000_000));
+            return Err(self.seconds_until_more(ahead));
         }
         match shard.whole_at.get_mut(client) {
             Some(kept) => *kept = whole_at + self.each,
@@ -112,6 +135,23 @@ impl RateLimit {
             left: ((self.ahead_max - ahead) / self.each).unsigned_abs(),
             whole_in: (ahead + self.each).unsigned_abs().div_ceil(1_000_000),
         })
+    }
+
+    /// Returns whether another request of an address would be admitted, and counts none.
+    pub(crate) fn may_guess(&self, address: &str, now: Timestamp) -> Guesses {
+        let shard = usize::try_from(self.spread.hash_one(address) % SHARDS as u64).unwrap_or(0);
+        let shard = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        let ahead =
+            shard.whole_at.get(address).map_or(0, |whole_at| whole_at.saturating_sub(now.0));
+        match ahead - self.ahead_max {
+            1.. => Guesses::After(self.seconds_until_more(ahead)),
+            _ => Guesses::Allowed,
+        }
+    }
+
+    /// Returns the seconds until a client that is so far ahead may send again, rounded up.
+    fn seconds_until_more(&self, ahead: i64) -> u64 {
+        (ahead - self.ahead_max).max(1).unsigned_abs().div_ceil(1_000_000)
     }
 
     /// Takes back the last request of a client, because it was refused otherwise.

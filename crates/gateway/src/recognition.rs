@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::rate::Guesses;
 use homeroom_access::{Access, ApiClient, Credentials, Unrecognized};
 use homeroom_http::{
     BodyLimits, Credential, Fingerprint, Foreign, Guard, Known, PUBLIC_BODY_BYTES_MAX, Params,
@@ -80,13 +81,15 @@ pub(crate) fn is_in_body(
 ///
 /// # Errors
 ///
-/// 401, 403 or 503; on a route with secrets in the path, what its part says.
+/// 401, 403 or 503; 429 for a secret that nobody has proved, of an address that may show no more of
+/// them; on a route with secrets in the path, what its part says.
 pub(crate) async fn recognize(
     access: &Access,
     route: &Route<ApiClient>,
     params: &Params,
     headers: &HeaderMap,
     certificate: Option<Fingerprint>,
+    guesses: Guesses,
     now: Timestamp,
 ) -> Result<Sender, Problem> {
     match route.guard {
@@ -102,11 +105,11 @@ pub(crate) async fn recognize(
                 }
             }
             let credentials = Credentials::of(headers);
-            client(access, &[Credential::Bearer], &credentials, scope, now).await
+            client(access, &[Credential::Bearer], &credentials, scope, guesses, now).await
         }
         Guard::Key { scope, by } => {
             let credentials = Credentials::of(headers).with_certificate(certificate);
-            client(access, by, &credentials, scope, now).await
+            client(access, by, &credentials, scope, guesses, now).await
         }
         Guard::Secret => {
             let recognizer = route.recognizer.as_ref();
@@ -127,6 +130,7 @@ pub(crate) async fn recognize_in_body(
     route: &Route<ApiClient>,
     headers: &mut HeaderMap,
     body: RequestBody,
+    guesses: Guesses,
     now: Timestamp,
 ) -> Result<(Sender, RequestBody), Problem> {
     let limits = BodyLimits { bytes: PUBLIC_BODY_BYTES_MAX.min(route.body.bytes), ..route.body };
@@ -135,7 +139,7 @@ pub(crate) async fn recognize_in_body(
     let authorization = form.as_ref().and_then(|form| form.get("Authorization")).unwrap_or("");
     let Guard::Key { scope, by } = route.guard else { return Ok((Sender::Stranger, body.into())) };
     let credentials = Credentials::of_authorization(authorization);
-    let sender = client(access, by, &credentials, scope, now).await?;
+    let sender = client(access, by, &credentials, scope, guesses, now).await?;
     if let Ok(value) = HeaderValue::from_str(authorization) {
         headers.insert(AUTHORIZATION, value);
     }
@@ -155,8 +159,12 @@ async fn client(
     by: &[Credential],
     credentials: &Credentials,
     scope: &str,
+    guesses: Guesses,
     now: Timestamp,
 ) -> Result<Sender, Problem> {
+    if access.is_unproven_secret(by, credentials, now) {
+        guesses.admit()?;
+    }
     let client = match access.recognize_by(by, credentials, scope, now) {
         Err(Unrecognized::Unknown(problem)) => {
             if !access.catch_up().await? {

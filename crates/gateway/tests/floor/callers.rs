@@ -96,7 +96,7 @@ async fn wrong_credentials_are_refused_in_the_form_of_the_part() {
 
 #[tokio::test]
 async fn whatever_refuses_a_token_request_speaks_as_oauth_clients_expect() {
-    let rate = Rate { per_second: 0.01, burst: 3 };
+    let rate = Rate { per_second: 0.01, burst: 5 };
     let server = Server::start_with(|door| door.with_rate(rate), None).await;
     let form = [("content-type", "application/x-www-form-urlencoded"), ("correlationid", "mine")];
     let long = "x".repeat((16 << 10) + 1);
@@ -240,6 +240,62 @@ async fn each_client_has_its_own_limit_of_requests() {
     let strangers = async || server.send(Method::GET, "/floor/stream/1", &[], "").await.status;
     assert_eq!([strangers().await, strangers().await, strangers().await], [200, 200, 200]);
     assert_eq!(strangers().await, 429);
+}
+
+#[tokio::test]
+async fn whoever_is_refused_is_limited_by_the_address() {
+    let strange = [
+        ("/floor/whoami", Method::POST, "", 401),
+        ("/floor/whoami", Method::POST, "Bearer x", 401),
+        ("/floor/whoami", Method::POST, "Basic eDp4", 401),
+        ("/floor/count", Method::PUT, "Bearer x", 401),
+        ("/floor/count", Method::PATCH, "", 401),
+        ("/floor/stream/1", Method::PUT, "", 405),
+        ("/floor/play/wrong/a", Method::GET, "", 404),
+        ("/floor/nowhere", Method::GET, "", 404),
+    ];
+    for (path, method, authorization, status) in strange {
+        let rate = Rate { per_second: 0.01, burst: 2 };
+        let server = Server::start_with(|door| door.with_rate(rate), None).await;
+        let headers = [("authorization", authorization)];
+        let headers = if authorization.is_empty() { &[][..] } else { &headers };
+        for expected in [status, status, 429, 429] {
+            let answer = server.send(method.clone(), path, headers, "").await;
+            assert_eq!(answer.status, expected, "{method} {path} {authorization}: {answer:?}");
+            assert_eq!(answer.headers.contains_key("retry-after"), expected == 429);
+        }
+        assert_eq!(server.metric("homeroom_client_rate_refused_total"), 2, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn where_an_address_guesses_too_much_only_what_was_proved_before_is_looked_at() {
+    let rate = Rate { per_second: 0.01, burst: 4 };
+    for app in TestApp::empty_on_each_store().await {
+        let server = Server::on(app, |door| door.with_rate(rate), None);
+        let Credentials { key, secret, bearer } = server.key().await;
+        let (other, its_secret) = server.app.key_for(Some(FULL_ACCESS), &["data"]).await;
+        let api_key = format!("{key}.{secret}");
+        assert_eq!(whoami(&server, &[("x-api-key", &api_key)], "").await.0, 200);
+
+        // The token request of the same address has counted once.
+        let guess = basic(&other, "wrong");
+        for status in [401, 401, 401, 429] {
+            assert_eq!(whoami(&server, &[("authorization", &guess)], "").await.0, status);
+        }
+
+        assert_eq!(whoami(&server, &[("x-api-key", &api_key)], "").await.0, 200, "a good caller");
+        assert_eq!(whoami(&server, &[("authorization", &bearer)], "").await.0, 200, "a token");
+        let right = basic(&other, &its_secret);
+        let guessed = whoami(&server, &[("authorization", &right)], "").await;
+        assert_eq!(guessed.0, 429, "a right guess looks like a wrong one");
+        let form = [("content-type", "application/x-www-form-urlencoded")];
+        let value = right.replace('+', "%2B").replace('=', "%3D").replace(' ', "+");
+        let guessed = whoami(&server, &form, &format!("Authorization={value}")).await;
+        assert_eq!(guessed.0, 429, "in a form too");
+        assert_eq!(whoami(&server, &[("authorization", &bearer)], "").await.0, 200);
+        assert_eq!(whoami(&server, &[("authorization", &bearer)], "").await.0, 429, "by its key");
+    }
 }
 
 #[tokio::test]

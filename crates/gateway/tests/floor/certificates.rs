@@ -123,6 +123,23 @@ async fn a_registered_certificate_stands_for_its_key_until_it_is_removed() {
 }
 
 #[tokio::test]
+async fn a_certificate_that_has_moved_to_another_key_counts_from_the_next_request() {
+    for it in Certifying::on_each_store().await {
+        let (first, _) = it.server.app.key_for(Some(FULL_ACCESS), &["data"]).await;
+        let (second, _) = it.server.app.key_for(Some(FULL_ACCESS), &["data"]).await;
+        let own = it.authority.certify("client");
+        for key in [&first, &second, &first] {
+            it.set(key, &own, false).await.unwrap();
+
+            let (status, body, _) = it.post("/floor/whoami", Some(&own), &[], "").await;
+            assert_eq!((status, &body["key"]), (200, &Value::from(&**key)));
+
+            it.set(key, &own, true).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_route_for_certificates_ignores_headers_and_says_what_it_wants() {
     let it = Certifying::start().await;
     let (key, secret) = it.server.app.key_for(Some(FULL_ACCESS), &["data"]).await;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_client::{Phase, Request, Url, Versions};
-use homeroom_gateway::{Identity, Tls};
-use homeroom_testkit::Folder;
+use homeroom_gateway::{Identity, Limits, Tls};
+use homeroom_testkit::{Folder, TestApp};
 use http::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -172,5 +172,24 @@ async fn a_connection_within_tls_is_answered_however_long_it_has_been_idle() {
         }
 
         assert!(answer.starts_with(b"HTTP/1.1 200 "), "{idle:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_without_a_place_counts_as_refused_once() {
+    let app = TestApp::empty_on_each_store().await.swap_remove(0);
+    let limits = Limits { connections: 1, ..Limits::default() };
+    let server = Server::within(app, limits, |door| door, None);
+    let mut busy = server.connect("GET /floor/stream/67108864 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert!(head(&mut busy).await.starts_with("HTTP/1.1 200 "));
+
+    for refused in 1..=2 {
+        let mut late = server.connect("GET /floor/stream/1 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        let mut answer = vec![];
+        _ = late.read_to_end(&mut answer).await;
+
+        assert!(answer.is_empty(), "{answer:?}");
+        let counted = server.metric("homeroom_budget_refused_total{budget=\"connections\"}");
+        assert_eq!(counted, refused);
     }
 }

@@ -4,10 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use homeroom_access::ApiClient;
 use homeroom_client::{Client, Request, Settings, Trust, Url, Versions, WholeAnswer};
-use homeroom_gateway::{FrontDoor, Limits, Listener, Metrics, RouteError, Times, Tls};
-use homeroom_http::{Route, Site};
+use homeroom_gateway::{FrontDoor, Limits, Listener, Metrics, Times, Tls};
+use homeroom_http::Site;
 use homeroom_testkit::{FULL_ACCESS, TestApp};
 use http::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -61,12 +60,22 @@ impl Server {
 
     /// Starts a server for an app.
     pub fn on(app: TestApp, set: impl Fn(FrontDoor) -> FrontDoor, tls: Option<Tls>) -> Self {
+        Self::within(app, Limits::default(), set, tls)
+    }
+
+    /// Starts a server for an app within other limits.
+    pub fn within(
+        app: TestApp,
+        limits: Limits,
+        set: impl Fn(FrontDoor) -> FrontDoor,
+        tls: Option<Tls>,
+    ) -> Self {
         let seen = Arc::new(Seen::default());
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let mut routes = homeroom_access::routes(&app.access);
         routes.extend(part::routes(&seen, &app.access));
-        let door = door(&app, routes, &metrics).unwrap();
-        let door = Arc::new(set(door));
+        let door = FrontDoor::new(routes, Arc::clone(&app.access), Arc::clone(&metrics), limits);
+        let door = Arc::new(set(door.unwrap()));
         let bound = || Listener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let (mut listener, content) = (bound(), bound().of(Site::Content));
         if let Some(tls) = tls {
@@ -148,15 +157,6 @@ impl Server {
             line.and_then(|line| line.rsplit(' ').next()).unwrap_or_else(|| panic!("{text}"));
         value.parse().unwrap()
     }
-}
-
-/// Builds a front door over these routes.
-pub fn door(
-    app: &TestApp,
-    routes: Vec<Route<ApiClient>>,
-    metrics: &Arc<Metrics>,
-) -> Result<FrontDoor, RouteError> {
-    FrontDoor::new(routes, Arc::clone(&app.access), Arc::clone(metrics), Limits::default())
 }
 
 /// A client that has no connection yet.
