@@ -164,8 +164,9 @@ fn reached(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     addresses.into_iter().zip(found).filter(|(_, there)| *there).map(|(to, _)| to).collect()
 }
 
-/// The connections made from one address: fewer than the ports that a system usually has for them.
-const PORTS: usize = 20_000;
+/// The connections made from one address: fewer than the ports that a system has for them, and fewer than what a server
+/// like Homeroom leaves to each address: with 16,384 in all and 10,000 connections, a fifth.
+const PORTS: usize = 3_000;
 /// The number of loopback addresses that are used in turn.
 const ADDRESSES: usize = 200;
 
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_connections_use_further_addresses_when_ports_run_out() {
+    fn loopback_connections_use_further_addresses_before_ports_and_shares_run_out() {
         let local = "127.0.0.1:80".parse().unwrap();
         let far = "192.0.2.1:80".parse().unwrap();
 
@@ -211,5 +212,8 @@ mod tests {
         assert_eq!(beyond(local, PORTS), Some(IpAddr::from([127, 0, 1, 1])));
         assert_eq!(beyond(local, 2 * PORTS), Some(IpAddr::from([127, 0, 1, 2])));
         assert_eq!(beyond(far, 10 * PORTS), None);
+        let addresses: std::collections::BTreeSet<_> =
+            (0..50_000).map(|number| beyond(local, number)).collect();
+        assert_eq!(addresses.len(), 17, "50,000 connections");
     }
 }

@@ -52,7 +52,8 @@ launches a second: then sessions end and are checked.
 
 A learner needs no connection of its own: 50,000 fit on 10,000. With --connections 50000 each has one; this
 process and the server need as many open files (ulimit -n), the server also server.connections_max.
-Connections to this machine's 127.0.0.1 come from 127.0.1.1, 127.0.1.2 and so on when ports run out.
+Every 3,000 connections to this machine's 127.0.0.1 come from another address (127.0.1.1, 127.0.1.2, ...),
+since a server leaves only a share of its connections to one address.
 
 Exit codes: 0 done; 1 the first learner, who tries everything, is refused; 5 the server does not
 answer; 130 interrupted. The files are written in each case, once the test has begun.
