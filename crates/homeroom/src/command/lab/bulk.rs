@@ -31,10 +31,11 @@ use crate::standard::Standard;
 /// reports time, records and records per second for each and in total
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The published method: all records are counted, an interchange is loaded, and all records are counted
-again; a record is a document or an item of a collection. The mode `direct` loads everything at once only,
-because it needs an empty store. In the mode `service`, files are uploaded to a server on this machine, and
-the server is sampled. Seconds are those that the load tells; the start of its process is told apart.
+    after_help = "The published method: all records are counted, an interchange is loaded, and all records are
+counted again; a record is a document or an item of a collection. The mode `direct` loads everything
+at once only, because it needs an empty store. In the mode `service`, files are uploaded to a server
+on this machine, and the server is sampled. Seconds are those that the load tells; the start of its
+process is told apart. Each store is a SQLite file of its own, in the process that is sampled.
 
 Examples:
   homeroom lab bulk --students 2000 --html bulk.html

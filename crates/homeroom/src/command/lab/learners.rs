@@ -41,19 +41,19 @@ const DRAIN: Duration = Duration::from_secs(10);
 #[command(
     after_help = "Each learner lists the courses, creates a registration, asks for a launch link, opens it, posts
 results every 20 seconds, posts final results, and checks that the registration is completed; then
-another takes the place. Posts are those of the player: what was set since the last one, and the trace of
-the calls; the report says their size. The 99th percentile of each window of ten seconds has a level:
-Ideal below 1,200 ms, Acceptable below 2,000, Frustrating below 5,000, Unacceptable. The ramp ends early
-if two windows in a row are unacceptable.
+another takes the place. Posts are those of the player: what was set since the last one, and the
+trace of the calls; the report says their size. The 99th percentile of each window of ten seconds has
+a level: Ideal below 1,200 ms, Acceptable below 2,000, Frustrating below 5,000, Unacceptable. The
+ramp ends early if two windows in a row are unacceptable.
 
-A session takes 20 minutes (60 posts): in a shorter test none ends, and the report says so. --compress 20
-makes sessions 20 times shorter and simulates a twentieth of the learners, with the same posts and
-launches a second: then sessions end and are checked.
+A session takes 20 minutes (60 posts): in a shorter test none ends, and the report says so.
+--compress 20 makes sessions 20 times shorter and simulates a twentieth of the learners, with the
+same posts and launches a second: then sessions end and are checked.
 
-A learner needs no connection of its own: 50,000 fit on 10,000. With --connections 50000 each has one; this
-process and the server need as many open files (ulimit -n), the server also server.connections_max.
-Every 3,000 connections to this machine's 127.0.0.1 come from another address (127.0.1.1, 127.0.1.2, ...),
-since a server leaves only a share of its connections to one address.
+A learner needs no connection of its own: 50,000 fit on 10,000. With --connections 50000 each has
+one; this process and the server need as many open files (ulimit -n), the server also
+server.connections_max. Every 3,000 connections to 127.0.0.1 come from another address (127.0.1.1,
+127.0.1.2 and so on), since a server leaves only a share of its connections to one address.
 
 Exit codes: 0 done; 1 the first learner, who tries everything, is refused; 5 the server does not
 answer; 130 interrupted. The files are written in each case, once the test has begun.
@@ -61,7 +61,8 @@ answer; 130 interrupted. The files are written in each case, once the test has b
 Examples:
   homeroom lab learners --target http://127.0.0.1:8080 --key K --secret S --html learners.html
   homeroom lab learners --target http://127.0.0.1:8080 --key K --secret S --learners 50000 \\
-      --compress 20 --ramp 2m --stay 3m --watch web=homeroom --watch database=web --json learners.json
+      --compress 20 --ramp 2m --stay 3m --watch web=homeroom --watch database=web \\
+      --json learners.json
   homeroom lab learners --target http://127.0.0.1:8080 --key K --secret S --learners 50000 \\
       --connections 50000 --ramp 5m --stay 20m --hold 4h
   homeroom lab learners --target http://127.0.0.1:8080 --key K --secret S --posts 10 --compress 10 \\
