@@ -9,7 +9,7 @@ use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::balance::HashBy;
-use crate::definition::{Api, Balance, Headers, Plan, Published, Security, Sticky};
+use crate::definition::{Api, Balance, Headers, Peer, Plan, Published, Security, Sticky};
 use crate::limits::By;
 use crate::operations::{Operations, names};
 use crate::target::fault_of_path;
@@ -180,6 +180,7 @@ fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
     }
     check_upstreams("upstream", &api.upstream, findings);
     check_groups(api, findings);
+    check_peer(api, findings);
     if let Some(health) = api.health.as_ref().filter(|health| !health.path.starts_with('/')) {
         findings.add("health.path", format!("`{}` does not begin with a slash", health.path));
     }
@@ -348,6 +349,46 @@ fn check_groups(api: &Api, findings: &mut Findings<'_>) {
         }
         Some(Sticky::Key) if api.security == Security::None => {
             findings.add("sticky", "callers of an API without security have no key");
+        }
+        _ => {}
+    }
+}
+
+fn check_peer(api: &Api, findings: &mut Findings<'_>) {
+    let peer = &api.peer;
+    if *peer != Peer::default() && api.part.is_some() {
+        findings.add("peer", "a part of this server is no peer; use upstreams");
+    }
+    if let Some(host) = &peer.host {
+        let url = Url::parse(&format!("http://{host}"));
+        if !url.is_ok_and(|url| url.path_and_query() == "/" && !host.contains(['/', '?', '#'])) {
+            findings.add(
+                "peer.host",
+                format!("`{host}` is no host; write api.example.org or api:8443"),
+            );
+        }
+    }
+    let mut urls = api.upstream.iter().chain(api.groups.iter().flat_map(|group| &group.upstream));
+    let is_secure = urls.any(|url| url.starts_with("https:"));
+    for (member, value) in peer.values() {
+        let place = format!("peer.{member}");
+        let is_place = value.starts_with("env:") || value.starts_with("file:");
+        if member == "key" && !is_place {
+            findings
+                .add(&place, "a key is not written here: name its place, env:NAME or file:PATH");
+        } else if !is_place && !value.contains("-----BEGIN CERTIFICATE-----") {
+            findings.add(&place, "it is no certificate in PEM; write file:PATH or env:NAME");
+        }
+        if !is_secure {
+            findings.add(&place, "certificates are for upstreams of https://…");
+        }
+    }
+    match (&peer.certificate, &peer.key) {
+        (Some(_), None) => {
+            findings.add("peer.key", "a certificate is shown with its key: state key");
+        }
+        (None, Some(_)) => {
+            findings.add("peer.certificate", "a key belongs to a certificate: state certificate");
         }
         _ => {}
     }

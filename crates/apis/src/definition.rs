@@ -223,6 +223,33 @@ pub struct Timeouts {
     pub whole: Option<Time>,
 }
 
+/// By what names and certificates the upstreams of an API and this server know each other.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peer {
+    /// The host that is sent to them and that their certificates name, instead of that of their URLs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The authorities, in PEM, that have signed their certificates, instead of those that the system trusts. A
+    /// value `env:NAME` or `file:PATH` is read where the API is served; so are the next two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+    /// The certificate, in PEM, that this server shows to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
+    /// Its private key, by its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+impl Peer {
+    /// Returns the values that may be elsewhere, by their members.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [("ca", &self.ca), ("certificate", &self.certificate), ("key", &self.key)];
+        all.into_iter().filter_map(|(member, value)| Some((member, value.as_deref()?)))
+    }
+}
+
 /// How upstreams are probed.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -329,6 +356,9 @@ pub struct Api {
     /// Time limits of the phases of a call.
     #[serde(default, skip_serializing_if = "is_default")]
     pub timeouts: Timeouts,
+    /// By what names and certificates its upstreams and this server know each other.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub peer: Peer,
     /// How upstreams are probed; without it, only calls tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<Health>,

@@ -4,11 +4,10 @@ use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use homeroom_access::Call;
-use homeroom_client::Error;
 
 use crate::definition::{Api, Sticky};
 use crate::repeats::Repeats;
-use crate::upstream::{Candidate, Chosen, Clients, Trials, Upstreams};
+use crate::upstream::{Candidate, Chosen, Clients, NoClient, Trials, Upstreams};
 
 /// The upstreams of an API, in groups.
 #[derive(Debug)]
@@ -29,8 +28,8 @@ impl Groups {
     ///
     /// # Errors
     ///
-    /// If the trusted certificates cannot be read.
-    pub(crate) fn new(api: &Api, clients: &Clients) -> Result<Self, Error> {
+    /// If the certificates of the API, or those that the system trusts, cannot be read.
+    pub(crate) fn new(api: &Api, clients: &Clients) -> Result<Self, NoClient> {
         let mut groups = vec![];
         if api.groups.is_empty() {
             groups.push((1, Upstreams::new(api, &api.upstream, clients)?));

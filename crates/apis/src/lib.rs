@@ -37,6 +37,7 @@ mod management;
 mod meter;
 mod operations;
 mod path;
+mod peer;
 mod places;
 mod quota;
 mod read;

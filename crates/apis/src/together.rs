@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use crate::check::Finding;
 use crate::definition::{self, Api, Plan, Published};
 use crate::headers::Changes;
+use crate::peer::Unfit;
 use crate::read::keep_document;
 use crate::secret::secret;
 
@@ -83,6 +84,12 @@ pub(crate) fn number_anew(findings: &mut [Finding], all: &[String], sent: &Publi
 pub(crate) fn missing_secrets(published: &Published) -> Vec<Finding> {
     let mut missing = vec![];
     for (number, api) in published.definition.apis.iter().enumerate() {
+        if api.peer.values().next().is_some()
+            && let Err(Unfit { member, reason: message }) = api.peer.trust()
+        {
+            let path = format!("apis[{number}].peer.{member}");
+            missing.push(Finding { file: String::new(), line: 0, path, message });
+        }
         for (member, headers) in
             [("request_headers", &api.request_headers), ("response_headers", &api.response_headers)]
         {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use homeroom_access::Call;
 use homeroom_client::{
-    Client, Connections, Error, Origin, Phase, Pool, Request, Settings, Times, Trust, Url,
+    Client, Connections, Error, Origin, Phase, Pool, Request, Settings, Times, Trust, Url, UrlError,
 };
 use homeroom_gateway::{ConnectionFigures, UpstreamFigures};
 use tokio::task::AbortHandle;
@@ -20,7 +20,8 @@ use tokio::task::AbortHandle;
 use crate::balance::{HashBy, hash, weight};
 use crate::breaker::{Breaker, Ended, Rules, Standing, Trial};
 use crate::counts::{Counts, Outcome};
-use crate::definition::{Api, Balance, Timeouts};
+use crate::definition::{Api, Balance, Peer, Timeouts};
+use crate::peer::Unfit;
 use crate::units::Time;
 
 /// The most calls at a time to one upstream.
@@ -43,7 +44,6 @@ pub(crate) struct Upstreams {
     /// The most upstreams that failures of calls may keep away at a time.
     failing_max: usize,
     next: AtomicUsize,
-    client: Client,
     probes: Vec<AbortHandle>,
     begun: Instant,
 }
@@ -54,6 +54,9 @@ pub(crate) struct Upstream {
     pub(crate) url: Url,
     /// The URL without a slash at its end.
     base: Arc<str>,
+    /// The URL that is sent, which may name another host; without a slash at its end.
+    sent: String,
+    client: Client,
     hash: u64,
     is_healthy: AtomicBool,
     breaker: Breaker,
@@ -127,42 +130,39 @@ impl Clients {
         }));
     }
 
-    fn of(&self, api: &Api, urls: &[String]) -> Result<Client, Error> {
-        let is_secure = urls.iter().any(|url| url.starts_with("https:"));
+    /// Returns a client for each upstream of an API.
+    fn of(&self, api: &Api, urls: &[Url]) -> Result<Vec<Member>, NoClient> {
+        if api.peer == Peer::default() {
+            let client = self.shared(api, urls)?;
+            let member =
+                |url: &Url| Member { url: url.clone(), sent: url.clone(), client: client.clone() };
+            return Ok(urls.iter().map(member).collect());
+        }
+        let is_secure = urls.iter().any(|url| url.origin().is_secure);
+        let trust = if is_secure { api.peer.trust()? } else { Trust::Nobody };
+        let connections = &self.connections;
+        let member = |url: &Url| {
+            let (sent, reaches) = api.peer.sent(url)?;
+            let (trust, connections) = (trust.clone(), connections.clone());
+            let client = Client::new(Settings { trust, reaches, connections, ..settings(api) })?;
+            Ok(Member { url: url.clone(), sent, client })
+        };
+        urls.iter().map(member).collect()
+    }
+
+    fn shared(&self, api: &Api, urls: &[Url]) -> Result<Client, Error> {
+        let is_secure = urls.iter().any(|url| url.origin().is_secure);
         let key = (api.timeout, api.timeouts, is_secure);
         let mut clients = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(&key) {
             return Ok(client.clone());
         }
-        let time = api.timeout.0;
         let settings = if is_secure {
-            Settings::for_operator(time)
+            settings(api)
         } else {
-            Settings { trust: Trust::Nobody, ..Settings::for_operator(time) }
+            Settings { trust: Trust::Nobody, ..settings(api) }
         };
-        let stated = &api.timeouts;
-        let connect = stated.connect.map_or(time.min(CONNECT_TIME_MAX), |time| time.0);
-        let idle = stated.idle.map_or(time, |time| time.0);
-        let times = Times {
-            resolve: connect,
-            connect,
-            tls: connect,
-            answer: stated.first_byte.map_or(time, |time| time.0),
-            send: idle,
-            body: idle,
-            // Without a limit, an answer may take as long as it has something to say.
-            total: stated.whole.map(|time| time.0),
-            ..Times::all(time)
-        };
-        let pool = Pool {
-            requests_per_origin: CALLS_MAX,
-            // The front door has a limit for all calls.
-            requests: ALL_CALLS_MAX,
-            idle_per_origin: IDLE_MAX,
-            ..Pool::default()
-        };
-        let connections = self.connections.clone();
-        let client = Client::new(Settings { times, pool, connections, ..settings })?;
+        let client = Client::new(Settings { connections: self.connections.clone(), ..settings })?;
         if clients.len() >= CLIENTS_MAX {
             // Those that are used stay with their APIs.
             clients.clear();
@@ -170,6 +170,50 @@ impl Clients {
         clients.insert(key, client.clone());
         Ok(client)
     }
+}
+
+/// An upstream with the URL that is sent to it and the client that sends.
+struct Member {
+    url: Url,
+    sent: Url,
+    client: Client,
+}
+
+/// Why the upstreams of an API cannot be asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoClient {
+    #[error(transparent)]
+    Peer(#[from] Unfit),
+    #[error(transparent)]
+    Client(#[from] Error),
+    #[error(transparent)]
+    Url(#[from] UrlError),
+}
+
+/// Returns the settings of a client for the upstreams of an API.
+fn settings(api: &Api) -> Settings {
+    let (time, stated) = (api.timeout.0, &api.timeouts);
+    let connect = stated.connect.map_or(time.min(CONNECT_TIME_MAX), |time| time.0);
+    let idle = stated.idle.map_or(time, |time| time.0);
+    let times = Times {
+        resolve: connect,
+        connect,
+        tls: connect,
+        answer: stated.first_byte.map_or(time, |time| time.0),
+        send: idle,
+        body: idle,
+        // Without a limit, an answer may take as long as it has something to say.
+        total: stated.whole.map(|time| time.0),
+        ..Times::all(time)
+    };
+    let pool = Pool {
+        requests_per_origin: CALLS_MAX,
+        // The front door has a limit for all calls.
+        requests: ALL_CALLS_MAX,
+        idle_per_origin: IDLE_MAX,
+        ..Pool::default()
+    };
+    Settings { times, pool, ..Settings::for_operator(time) }
 }
 
 /// Counts a call as open until it is dropped.
@@ -185,12 +229,17 @@ impl Drop for OpenCall {
 impl Upstream {
     /// Returns the URL of a path and query below it.
     pub(crate) fn target(&self, path_and_query: &str) -> Result<Url, homeroom_client::UrlError> {
-        Url::parse(&format!("{}{path_and_query}", self.base))
+        Url::parse(&format!("{}{path_and_query}", self.sent))
     }
 
     /// Returns what it is called: the URL without a slash at its end.
     pub(crate) fn name(&self) -> &Arc<str> {
         &self.base
+    }
+
+    /// Returns the client by which it is asked.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
     }
 
     pub(crate) fn call(self: &Arc<Self>) -> OpenCall {
@@ -204,26 +253,28 @@ impl Upstreams {
     ///
     /// # Errors
     ///
-    /// If the trusted certificates cannot be read.
-    pub(crate) fn new(api: &Api, urls: &[String], clients: &Clients) -> Result<Self, Error> {
-        let client = clients.of(api, urls)?;
-        let members: Vec<Arc<Upstream>> = urls
-            .iter()
-            .filter_map(|text| Url::parse(text).ok())
-            .map(|url| {
-                let whole = url.as_uri().to_string();
-                let base: Arc<str> = whole.trim_end_matches('/').into();
-                Arc::new(Upstream {
-                    hash: hash(base.as_bytes()),
-                    base,
-                    url,
-                    is_healthy: AtomicBool::new(true),
-                    breaker: Breaker::new(Rules::from(&api.breaker)),
-                    open: AtomicUsize::new(0),
-                    counts: Counts::default(),
-                })
+    /// If the certificates of the API, or those that the system trusts, cannot be read.
+    pub(crate) fn new(api: &Api, urls: &[String], clients: &Clients) -> Result<Self, NoClient> {
+        let urls: Vec<Url> = urls.iter().filter_map(|text| Url::parse(text).ok()).collect();
+        let without_slash = |url: &Url| {
+            let whole = url.as_uri().to_string();
+            whole.trim_end_matches('/').to_owned()
+        };
+        let members = clients.of(api, &urls)?.into_iter().map(|Member { url, sent, client }| {
+            let base: Arc<str> = without_slash(&url).into();
+            Arc::new(Upstream {
+                hash: hash(base.as_bytes()),
+                base,
+                sent: without_slash(&sent),
+                client,
+                url,
+                is_healthy: AtomicBool::new(true),
+                breaker: Breaker::new(Rules::from(&api.breaker)),
+                open: AtomicUsize::new(0),
+                counts: Counts::default(),
             })
-            .collect();
+        });
+        let members: Vec<Arc<Upstream>> = members.collect();
         let begun = Instant::now();
         clients.remember(api, &members, begun);
         let probes = match &api.health {
@@ -235,7 +286,7 @@ impl Upstreams {
                 let time = api.timeout.0.min(interval.max(Duration::from_secs(1)));
                 targets
                     .map(|(member, url)| {
-                        let probing = probe(client.clone(), member, url, (interval, time), begun);
+                        let probing = probe(member, url, (interval, time), begun);
                         tokio::spawn(probing).abort_handle()
                     })
                     .collect()
@@ -255,14 +306,9 @@ impl Upstreams {
             hash_by: api.hash.as_deref().and_then(HashBy::read).unwrap_or(HashBy::Address),
             failing_max,
             next: AtomicUsize::new(0),
-            client,
             probes,
             begun,
         })
-    }
-
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
     }
 
     /// Adds the upstreams to ask, in this order: those that are well, and as a last resort those that may be
@@ -409,14 +455,13 @@ impl Drop for Upstreams {
 
 /// Asks an upstream now and then whether it is well: any answer below 400 says so.
 async fn probe(
-    client: Client,
     upstream: Arc<Upstream>,
     url: Url,
     (interval, time): (Duration, Duration),
     begun: Instant,
 ) {
     loop {
-        let asked = client.send(Request::get(url.clone()));
+        let asked = upstream.client.send(Request::get(url.clone()));
         let is_well = match tokio::time::timeout(time, asked).await {
             Ok(Ok(answer)) => answer.status().as_u16() < 400,
             _ => false,

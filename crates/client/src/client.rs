@@ -69,10 +69,10 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Error::Trust`] if these cannot be read.
+    /// [`Error::Trust`] if these cannot be read, [`Error::Identity`] if the one that it shows cannot be used.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         let limits = settings.pool.clone();
-        let tls = settings.trust.read(settings.versions)?;
+        let tls = settings.trust.read_as(settings.identity.as_ref(), settings.versions)?;
         let connector = Connector::new(&settings, tls);
         let pool = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())

@@ -36,6 +36,7 @@ pub struct Connector(Arc<ConnectorInner>);
 
 struct ConnectorInner {
     addresses: AddressPolicy,
+    reaches: Option<Origin>,
     resolver: Resolver,
     connections: Connections,
     times: Times,
@@ -63,6 +64,7 @@ impl Connector {
     pub fn new(settings: &Settings, tls: Option<Arc<ClientConfig>>) -> Self {
         Self(Arc::new(ConnectorInner {
             addresses: settings.addresses.clone(),
+            reaches: settings.reaches.clone(),
             resolver: settings.resolver.clone(),
             connections: settings.connections.clone(),
             times: settings.times.clone(),
@@ -83,12 +85,13 @@ impl ConnectorInner {
         origin: Origin,
         tls: Option<&TlsConnector>,
     ) -> Result<TokioIo<Socket>, NotConnected> {
-        let looked_up = self.resolver.look_up(&origin.host);
+        let reached = self.reaches.as_ref().unwrap_or(&origin);
+        let looked_up = self.resolver.look_up(&reached.host);
         let found = within(Phase::Resolve, self.times.resolve, looked_up).await?;
-        let allowed = self.allowed(&origin.host, &found)?;
-        let connected = connect(&allowed, origin.port, self.times.connect);
+        let allowed = self.allowed(&reached.host, &found)?;
+        let connected = connect(&allowed, reached.port, self.times.connect);
         let stream = within(Phase::Connect, self.times.connect, connected).await?;
-        let open = self.connections.open(&origin);
+        let open = self.connections.open(reached);
         let stream = Watched::new(stream, self.times.send);
         if !origin.is_secure {
             return Ok(TokioIo::new(Socket { stream: Stream::Plain(stream), _open: open }));

@@ -141,6 +141,14 @@ pub enum Error {
         /// What is wrong with them.
         reason: String,
     },
+    /// The certificate that is shown to servers cannot be used.
+    #[error(
+        "the client's own certificate cannot be used: {reason}; name the PEM files of a certificate and its key"
+    )]
+    Identity {
+        /// What is wrong with it; no part of it.
+        reason: String,
+    },
     /// The system could not create the runtime of a [`BlockingClient`](crate::BlockingClient).
     #[error("the client cannot start; check the limit on open files")]
     Start(#[source] Arc<io::Error>),
@@ -238,6 +246,7 @@ impl Error {
             | Self::OwnHeader { .. }
             | Self::Method { .. }
             | Self::Trust { .. }
+            | Self::Identity { .. }
             | Self::Start(_)
             | Self::Redirect { .. } => None,
         }

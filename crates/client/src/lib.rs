@@ -69,5 +69,5 @@ pub use resolver::Resolver;
 pub use retry::{Attempt, BackOff, Ended, Retries};
 pub use settings::{Pool, Settings};
 pub use times::Times;
-pub use tls::{Trust, Versions};
+pub use tls::{Identity, Trust, Versions};
 pub use url::{Origin, Url, UrlError};

@@ -8,7 +8,8 @@ use crate::redirect::Redirects;
 use crate::resolver::Resolver;
 use crate::retry::Retries;
 use crate::times::Times;
-use crate::tls::{Trust, Versions};
+use crate::tls::{Identity, Trust, Versions};
+use crate::url::Origin;
 
 /// The settings of a [`Client`](crate::Client). The default suits URLs that somebody else may have
 /// chosen: public addresses only, no redirects, no retries.
@@ -26,6 +27,11 @@ pub struct Settings {
     pub pool: Pool,
     /// The certificates that it trusts.
     pub trust: Trust,
+    /// The certificate that it shows to servers which ask for one.
+    pub identity: Option<Identity>,
+    /// Where it connects, whatever host and port URLs name: a server that is known by another name than that by
+    /// which it is reached. The URLs' host is sent, and is the name that certificates have.
+    pub reaches: Option<Origin>,
     /// The versions of HTTP that it offers.
     pub versions: Versions,
     /// The source of addresses for host names.

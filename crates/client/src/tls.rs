@@ -1,10 +1,10 @@
-//! The certificates that a client trusts.
+//! The certificates that a client trusts, and the one that it shows.
 
 use std::fmt;
 use std::sync::Arc;
 
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
 use crate::error::Error;
@@ -21,6 +21,21 @@ pub enum Trust {
     Config(Arc<ClientConfig>),
     /// None, so https URLs cannot be used; saves the time to read the system's certificates.
     Nobody,
+}
+
+/// A certificate with its private key, which a client shows to servers that ask for one.
+#[derive(Clone)]
+pub struct Identity {
+    /// The certificate in PEM, and those by which it is signed.
+    pub certificate: Vec<u8>,
+    /// Its private key in PEM.
+    pub key: Vec<u8>,
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({} bytes)", self.certificate.len())
+    }
 }
 
 /// The versions of HTTP that a client offers on TLS connections. Without TLS it always uses HTTP/1.1.
@@ -52,6 +67,19 @@ impl Trust {
     ///
     /// [`Error::Trust`] if there is no certificate, or one cannot be read.
     pub fn read(&self, versions: Versions) -> Result<Option<Arc<ClientConfig>>, Error> {
+        self.read_as(None, versions)
+    }
+
+    /// Does the same for a client that shows a certificate. One of [`Trust::Config`] is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Identity`] if that cannot be used, and those of [`Trust::read`].
+    pub fn read_as(
+        &self,
+        identity: Option<&Identity>,
+        versions: Versions,
+    ) -> Result<Option<Arc<ClientConfig>>, Error> {
         let mut roots = RootCertStore::empty();
         match self {
             Self::Nobody => return Ok(None),
@@ -79,8 +107,20 @@ impl Trust {
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| refused(&error))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+            .with_root_certificates(roots);
+        let config = match identity {
+            None => config.with_no_client_auth(),
+            Some(Identity { certificate, key }) => {
+                let unfit =
+                    |error: &dyn fmt::Display| Error::Identity { reason: error.to_string() };
+                let chain =
+                    CertificateDer::pem_slice_iter(certificate).collect::<Result<Vec<_>, _>>();
+                let chain = chain.map_err(|_| unfit(&"the certificate is not in PEM"))?;
+                let key = PrivateKeyDer::from_pem_slice(key);
+                let key = key.map_err(|_| unfit(&"the key is not in PEM"))?;
+                config.with_client_auth_cert(chain, key).map_err(|error| unfit(&error))?
+            }
+        };
         Ok(Some(with_versions(config, versions)))
     }
 }

@@ -228,7 +228,7 @@ impl LiveApi {
             let request = body.request(call.method.clone(), url, headers.clone());
             let begun = passing.asks(upstream);
             let open = upstream.call();
-            let sent = passing.in_time(group.client().send(request)).await;
+            let sent = passing.in_time(upstream.client().send(request)).await;
             passing.has_asked();
             let error = match sent {
                 Ok(Ok(answer)) => {
@@ -324,7 +324,7 @@ impl LiveApi {
             let target = upstream.target(&passing.path_and_query).map_err(|_| malformed())?;
             let begun = passing.asks(upstream);
             let open = upstream.call();
-            let opened = passing.in_time(group.client().open(&target)).await;
+            let opened = passing.in_time(upstream.client().open(&target)).await;
             passing.has_asked();
             match opened {
                 Ok(Ok(stream)) => {

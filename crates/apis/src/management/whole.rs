@@ -143,6 +143,13 @@ pub(super) fn strange_places(old: &Published, new: &Published) -> Vec<Finding> {
         headers.flat_map(|headers| headers.set.values().cloned()).collect()
     };
     let known = values(old);
+    let of_peers = |published: &Published| -> Vec<(&'static str, String)> {
+        let apis = published.definition.apis.iter();
+        let values = apis.flat_map(|api| api.peer.values());
+        values.map(|(member, value)| (member, value.to_owned())).collect()
+    };
+    // What may be shown as a certificate or used as a key is not to be sent in a header.
+    let known_of_peers = of_peers(old);
     let mut strange = vec![];
     for (number, api) in new.definition.apis.iter().enumerate() {
         for (member, headers) in
@@ -151,17 +158,22 @@ pub(super) fn strange_places(old: &Published, new: &Published) -> Vec<Finding> {
             let reserved = headers.set.iter().filter(|(_, value)| is_reserved(value));
             let unknown = reserved.filter(|(_, value)| !known.contains(value));
             strange.extend(unknown.map(|(name, _)| {
-                Finding {
-                    file: String::new(),
-                    line: 0,
-                    path: format!("apis[{number}].{member}.set.{name}"),
-                    message:
-                        "over HTTP only variables whose names begin with HOMEROOM_API_ can be named; \
-                          others and files with `homeroom gateway apply` on the server"
-                            .into(),
-                }
+                only_on_the_server(format!("apis[{number}].{member}.set.{name}"))
             }));
         }
+        let reserved = api.peer.values().filter(|(_, value)| is_reserved(value));
+        let unknown = reserved.filter(|(member, value)| {
+            known_of_peers.iter().all(|(own, kept)| (own, kept.as_str()) != (member, value))
+        });
+        strange.extend(
+            unknown.map(|(member, _)| only_on_the_server(format!("apis[{number}].peer.{member}"))),
+        );
     }
     strange
+}
+
+fn only_on_the_server(path: String) -> Finding {
+    let message = "over HTTP only variables whose names begin with HOMEROOM_API_ can be named; \
+                   others and files with `homeroom gateway apply` on the server";
+    Finding { file: String::new(), line: 0, path, message: message.into() }
 }

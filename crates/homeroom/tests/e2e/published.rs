@@ -282,6 +282,17 @@ fn variables_that_are_meant_for_apis_can_be_named_over_http() {
     assert_eq!(applied.status, 200, "{}", applied.text());
     assert_eq!(server.client().get("/apis/a/v1/x").status, 200);
     assert_eq!(upstream.take()[0].values("x-key"), ["planted"]);
+    for peer in ["AWS_SECRET", "HOMEROOM_API_KEY"] {
+        let api = json!({
+            "name": "b", "context": "b", "version": "v1", "security": "none",
+            "upstream": ["https://127.0.0.1:9"],
+            "peer": {"certificate": format!("env:{peer}"), "key": format!("env:{peer}")},
+        });
+        let refused = admin.post("/adminapi/gateway/v1/apply", &json!({"apis": [api]}));
+        assert_eq!(refused.status, 400, "{peer}");
+        assert!(refused.text().contains("$.apis[0].peer.certificate"), "{}", refused.text());
+        assert_eq!(refused.text().contains("over HTTP only"), peer == "AWS_SECRET");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use homeroom_testkit::tls::Authority;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::support::{Place, Server};
+use crate::support::{Place, Server, Upstream};
 use crate::upstreams::{api, publish};
 
 /// An upstream within TLS that changes to another protocol and sends back what it gets.
@@ -109,4 +109,142 @@ fn an_upstream_within_tls_is_asked_if_its_certificate_is_trusted() {
     assert_eq!(without.client().get("/apis/tls/v1/x").status, 503);
     _ = child.kill();
     _ = child.wait();
+}
+
+/// An upstream within TLS whose certificate names `upstream.example`, that asks for a certificate of an authority
+/// and answers with the names that it was called and with the number of certificates that it was shown.
+fn demanding(authority: &Authority) -> SocketAddr {
+    let own = authority.certify("upstream.example");
+    let chain = vec![CertificateDer::from_pem_slice(own.certificate.as_bytes()).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(own.key.as_bytes()).unwrap();
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority.pem.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = rustls::server::WebPkiClientVerifier::builder_with_provider(
+        Arc::new(roots),
+        Arc::clone(&provider),
+    );
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(verifier.allow_unauthenticated().build().unwrap())
+        .with_single_cert(chain, key)
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let session = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+            std::thread::spawn(move || {
+                let mut stream = BufReader::new(rustls::StreamOwned::new(session, stream));
+                let (mut line, mut host) = (String::new(), String::new());
+                while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
+                    if let Some(value) = line.to_ascii_lowercase().strip_prefix("host:") {
+                        value.trim().clone_into(&mut host);
+                    }
+                    line.clear();
+                }
+                let stream = stream.get_mut();
+                let name = stream.conn.server_name().unwrap_or("none").to_owned();
+                let shown = stream.conn.peer_certificates().map_or(0, <[_]>::len);
+                let body = format!("{name} {host} {shown}");
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n", body.len());
+                _ = stream.write_all(format!("{head}connection: close\r\n\r\n{body}").as_bytes());
+                stream.conn.send_close_notify();
+                _ = stream.flush();
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn an_upstream_is_called_by_its_own_host_and_both_sides_show_certificates() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let (authority, other) = (Authority::new(), Authority::new());
+    let own = authority.certify("gateway.example");
+    let at = |name: &str, text: &str| format!("file:{}", place.write(name, text).display());
+    let ca = at("ca.pem", &authority.pem);
+    let other = at("other.pem", &other.pem);
+    let (certificate, key) = (at("own.pem", &own.certificate), at("own.key", &own.key));
+    let urls = [0; 2].map(|_| format!("https://{}", demanding(&authority)));
+    let host = "host = 'upstream.example'";
+    let peers = [
+        ("both", format!("{host}, ca = '{ca}', certificate = '{certificate}', key = '{key}'")),
+        ("port", format!("host = 'upstream.example:8443', ca = '{ca}'")),
+        ("nameless", format!("ca = '{ca}'")),
+        ("strange", format!("{host}, ca = '{other}'")),
+        ("system", host.to_owned()),
+    ];
+    let apis = peers.map(|(name, peer)| api(name, &urls, &format!("peer = {{{peer}}}")));
+    let plain = Upstream::echo();
+    let named = api("plain", &[plain.url()], "peer = {host = 'named.example:80'}");
+    publish(&place, &(apis.concat() + &named));
+    let mut client = server.client();
+    let mut asked = |name: &str| {
+        let answer = client.get(&format!("/apis/{name}/v1/x"));
+        (answer.status, answer.text())
+    };
+
+    for _ in 0..4 {
+        assert_eq!(asked("both"), (200, "upstream.example upstream.example 1".into()));
+    }
+    assert_eq!(asked("port"), (200, "upstream.example upstream.example:8443 0".into()));
+    for name in ["nameless", "strange", "system"] {
+        assert_eq!(asked(name).0, 503, "{name}");
+    }
+    for _ in 0..2 {
+        assert_eq!(asked("plain").0, 200);
+    }
+    assert!(plain.take().iter().all(|seen| seen.values("host") == ["named.example"]));
+    let export = place.done(&["gateway", "export"]);
+    assert!(export.contains(&key) && !export.contains("BEGIN"), "{}", export);
+    let log = server.log();
+    assert!(!log.contains("PRIVATE KEY"), "{log}");
+    let metrics = server.admin_client().get("/metrics").text();
+    assert!(urls.iter().all(|url| metrics.contains(url)), "{metrics}");
+}
+
+#[test]
+fn peers_that_make_no_sense_are_found_with_their_line() {
+    let place = Place::new();
+    let authority = Authority::new();
+    let urls = ["https://127.0.0.1:9".to_owned()];
+    let wrong = [
+        "host = 'a/b', key = '-----BEGIN PRIVATE KEY-----'",
+        "ca = 'ca.pem', certificate = 'env:HOMEROOM_API_C'",
+    ];
+    let [first, second] = wrong.map(|peer| format!("peer = {{{peer}}}"));
+    let plain = api("plain", &["http://127.0.0.1:9".to_owned()], "peer = {ca = 'env:X'}");
+    let file = [api("first", &urls, &first), api("second", &urls, &second), plain].concat();
+    place.write("wrong.toml", &file);
+
+    let lint = place.run(&["gateway", "lint", "wrong.toml"]);
+
+    assert_eq!(lint.code, Some(1), "{lint:?}");
+    for text in [
+        "apis[0].peer.host",
+        "apis[0].peer.key",
+        "apis[0].peer.certificate",
+        "apis[1].peer.ca",
+        "apis[1].peer.key",
+        "apis[2].peer.ca",
+    ] {
+        assert!(lint.stderr.contains(text), "{text}: {}", lint.stderr);
+    }
+    assert!(!lint.stderr.contains("BEGIN PRIVATE KEY"), "{}", lint.stderr);
+    let server = Server::start(&place);
+    let key = format!("file:{}", place.write("ca.pem", &authority.pem).display());
+    for (peer, member) in [
+        (format!("certificate = '{key}', key = '{key}'"), "peer.certificate"),
+        ("ca = 'file:/no/such/file'".to_owned(), "peer.ca"),
+    ] {
+        place.write("apis.toml", api("a", &urls, &format!("peer = {{{peer}}}")));
+        let applied = place.run(&["gateway", "apply", "apis.toml"]);
+        assert_ne!(applied.code, Some(0), "{applied:?}");
+        assert!(applied.stderr.contains(member), "{}", applied.stderr);
+    }
+    drop(server);
 }

@@ -193,6 +193,12 @@ fn api() -> (Value, Vec<&'static str>) {
             "idle": text("Between two parts of a body."),
             "whole": text("For everything."),
         })),
+        "peer": of(json!({
+            "host": text("The host that is sent to upstreams and that their certificates name."),
+            "ca": text("The authorities of their certificates, in PEM, or env:NAME."),
+            "certificate": text("The certificate that this server shows, in PEM, or env:NAME."),
+            "key": text("The place of its private key: env:NAME."),
+        })),
         "hash": text("What consistent-hash goes by: address, key or header:NAME."),
         "breaker": of(json!({
             "failures": {

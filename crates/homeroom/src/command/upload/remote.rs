@@ -240,7 +240,9 @@ fn url(text: &str) -> Result<Url, Failure> {
 
 fn failure(error: &Error) -> Failure {
     match error {
-        Error::Url(_) | Error::Header { .. } | Error::Trust { .. } => Failure::Usage(chain(error)),
+        Error::Url(_) | Error::Header { .. } | Error::Trust { .. } | Error::Identity { .. } => {
+            Failure::Usage(chain(error))
+        }
         _ => Failure::Unreachable(chain(error)),
     }
 }
