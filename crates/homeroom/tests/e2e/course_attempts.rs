@@ -2,6 +2,7 @@
 //! that goes.
 
 use homeroom_course::{packed, sample_package};
+use homeroom_store::{Answer as Found, Decision, Options, Plan, Sql, Store, StoreUrl, Write};
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Database, Learning, Place, Server};
@@ -305,4 +306,66 @@ fn what_a_page_says_as_it_goes_undoes_nothing_of_the_page_that_was_loaded_in_its
         let history = lms.get("/registrations/old/launchHistory");
         assert_eq!(history["launchHistory"][0]["endedBy"], "exit", "{history}");
     });
+}
+
+/// Writes into a store that no server uses.
+fn change(url: &str, texts: &[(&'static str, Vec<String>)]) {
+    let store = Store::open(&Options::new(url.parse::<StoreUrl>().unwrap())).unwrap();
+    let writes = texts.iter().map(|(text, arguments)| {
+        let arguments = arguments.iter().map(|text| text.as_str().into()).collect();
+        Write::Part(Sql::new(text, arguments))
+    });
+    let writes: Vec<Write> = writes.collect();
+    let decide = move |_: Vec<Found>| Decision::<(), ()>::Write(writes.clone(), ());
+    store.run_blocking(Plan { ask: vec![], decide }).unwrap();
+    store.close();
+}
+
+#[test]
+fn the_time_of_a_launch_from_before_an_upgrade_stays_in_its_history() {
+    let test = |place: &Place, url: &str| {
+        let server = Server::start(place);
+        let mut lms = Learning::of(place, &server);
+        lms.import("old", &sample_package());
+        lms.register("old", "old");
+        let former = Page::of(&mut lms, "old");
+        former.send(&mut lms, 1, &json!({ "cmi": { "cmi.suspend_data": "p1" } }));
+        assert_eq!(server.stop().code, Some(0));
+        let id = former.boot["launch"].as_str().unwrap();
+        let first = 1_700_000_000_000_000_i64;
+        let progress =
+            json!({ "launches": { id: { "sequence": 1, "first": first, "last": first } } });
+        let state = json!({ "attempts": 1, "cmi": { "cmi.suspend_data": "p1" }, "launch": id,
+            "earlier": 0, "session": 6_000, "is_told": true, "begun": first, "is_finished": false, "exit": "" });
+        change(
+            url,
+            &[
+                ("UPDATE course_registration SET progress = ?1", vec![progress.to_string()]),
+                ("UPDATE course_activity SET state = ?1", vec![state.to_string()]),
+            ],
+        );
+
+        let server = Server::start(place);
+        lms.client = server.client();
+        let seconds = |lms: &mut Learning| {
+            let found = lms.get("/registrations/old/launchHistory");
+            let all = found["launchHistory"].as_array().unwrap().iter();
+            all.map(|one| one["totalSecondsTracked"].as_f64().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(seconds(&mut lms), [60.0]);
+        let next = Page::of(&mut lms, "old");
+        next.send(&mut lms, 1, &json!({ "cmi": { "cmi.core.session_time": "00:02:00" } }));
+        assert_eq!(seconds(&mut lms), [60.0, 120.0]);
+        // The page from before the upgrade, which sends no session, goes on.
+        let late = json!({ "sequence": 2, "cmi": { "cmi.core.session_time": "00:03:00" } });
+        assert_eq!(lms.commit(&former.launch, &late).status, 200);
+        assert_eq!(seconds(&mut lms), [180.0, 120.0]);
+        assert_eq!(report(&mut lms, "old")["totalSecondsTracked"], 300.0);
+    };
+    let place = Place::new();
+    let url = format!("sqlite:{}", place.data().join("homeroom.db").display());
+    test(&place, &url);
+    for database in Database::on_each_server() {
+        test(&Place::with_store(&database.url()), &database.url());
+    }
 }
