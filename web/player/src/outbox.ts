@@ -139,7 +139,7 @@ export class Outbox {
     this.show();
     const number = (this.sequence += 1);
     this.keep();
-    const text = body(part, { session: this.options.session, sequence: number });
+    const text = body(part, { session: this.options.session, sequence: number, closing: this.closing });
     const answer = await this.options.road.post(text, bytes(text) <= CLOSING_BYTES_MAX);
     // What the server has not saved is not saved, whatever it answers.
     const isSaved = answer.kind !== "saved" || answer.sequence >= number;
@@ -223,7 +223,8 @@ export class Outbox {
     const sequence = (this.sequence += 1);
     const split = parts(all, CLOSING_BYTES_MAX);
     for (const [at, part] of split.entries()) {
-      const text = body(part, { session: this.options.session, sequence, part: at, parts: split.length });
+      const { session } = this.options;
+      const text = body(part, { session, sequence, part: at, parts: split.length, closing: this.closing });
       // A single value can be larger than a part should be; up to the browsers' own limit it is tried.
       const fits = bytes(text) <= BROWSER_BYTES_MAX;
       if (fits && this.options.road.beacon(text)) continue;

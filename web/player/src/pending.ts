@@ -108,15 +108,18 @@ export interface Place {
   parts?: number;
   /** The launch whose page has left it, if that page is gone: it was set after the commit of that number. */
   left?: string;
+  /** Whether the page goes: what pages say that were opened later comes after it, in whatever order it arrives. */
+  closing?: boolean;
 }
 
 /** The body of a commit. */
-export function body(pending: Pending, { part, parts, ...place }: Place): string {
+export function body(pending: Pending, { part, parts, closing, ...place }: Place): string {
   const { activities, calls, ...rest } = pending;
   const [first, ...more] = Object.entries(activities).map(([activity, { cmi, exit }]) => ({ activity, cmi, exit }));
   return JSON.stringify({
     ...place,
     ...((parts ?? 1) > 1 ? { part, parts } : {}),
+    ...(closing ? { closing } : {}),
     ...first,
     ...(more.length > 0 ? { activities: more } : {}),
     ...rest,

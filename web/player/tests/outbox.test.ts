@@ -13,6 +13,7 @@ interface Body {
   cmi?: Record<string, string>;
   exit?: boolean;
   final?: boolean;
+  closing?: boolean;
   activities?: { activity: string; cmi: Record<string, string> }[];
   calls?: unknown[];
 }
@@ -210,6 +211,24 @@ test("what content says while the page goes is sent as it is said", () => {
   assert.equal(beacons.length, 2);
   assert.deepEqual(beacons[1]?.cmi, { "cmi.exit": "suspend" });
   assert.equal(beacons[1]?.exit, true);
+});
+
+test("what is said while the page goes says so, until the page comes back", async () => {
+  const { box, posts, beacons } = outbox();
+  box.set("a", "cmi.location", "1");
+  void box.flush();
+  assert.equal(posts[0]?.body.closing, undefined);
+
+  box.set("a", "cmi.location", "2");
+  box.hide();
+  box.close();
+  assert.deepEqual(beacons.map(({ closing }) => closing), [undefined, true]);
+
+  box.reopen();
+  posts[0]?.answer({ kind: "saved", at: 1, sequence: 1, superseded: false });
+  await turn();
+  assert.equal(posts.length, 2);
+  assert.equal(posts[1]?.body.closing, undefined);
 });
 
 test("a beacon that the browser refuses goes as a request that outlives the page", () => {
