@@ -223,15 +223,20 @@ impl Relationships {
         missing: Option<Phase>,
         failed: &[(&Strategy, Part, Standing)],
     ) -> Denial {
+        let failing = || failed.iter().map(|(_, part, _)| *part);
+        // Where no relationship suffices, all that were tried are named, whichever of them failed.
+        let named: Vec<Part> =
+            if missing.is_some() { failing().collect() } else { self.parts().collect() };
         let mut names: Vec<String> = vec![];
-        let mut hints: Vec<String> = vec![];
-        for (_, part, _) in failed {
-            let subject = &resource.subjects[part.subject];
-            let name = title(&subject.column);
+        for part in named {
+            let name = title(&resource.subjects[part.subject].column);
             if !names.contains(&name) {
                 names.push(name);
             }
-            let hint = missing_relation(model, subject, part.by);
+        }
+        let mut hints: Vec<String> = vec![];
+        for part in failing() {
+            let hint = missing_relation(model, &resource.subjects[part.subject], part.by);
             if !hints.contains(&hint) {
                 hints.push(hint);
             }
@@ -259,10 +264,14 @@ impl Relationships {
                     0 => "none".to_owned(),
                     _ => some_of(ids.iter().map(String::as_str)),
                 };
+                let of_document = match names.len() {
+                    1 => "the document's",
+                    _ => "one or more of the document's properties",
+                };
                 Denial::of(Lack::Relation)
                     .error(format!(
                         "No relationship exists between the education organizations of this key \
-                         ({ids}) and the document's {properties}."
+                         ({ids}) and {of_document} {properties}."
                     ))
                     .hint(hints.join(" "))
             }

@@ -16,6 +16,9 @@ use crate::client::{ApiClient, Call};
 use crate::oauth::{Fields, uncached};
 use crate::recognize::bearer_token;
 
+/// The services beside the data that this server serves: none, so that no claim on one is named.
+const SERVED: [&str; 0] = [];
+
 /// An education organization, as its document shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EducationOrganization {
@@ -109,6 +112,7 @@ fn token_info(
     let services: Vec<Value> = client
         .rights
         .services()
+        .filter(|(service, _)| SERVED.contains(service))
         .map(|(service, granted)| json!({"service": service, "operations": names(&granted)}))
         .collect();
     json!({

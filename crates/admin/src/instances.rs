@@ -2,7 +2,7 @@
 //! clients that manage them; nothing depends on them.
 
 use homeroom_access::{Change, ItemKind, ODS_INSTANCE, Registry, TEXT_MAX};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::form::{Is, needed, optional};
 use crate::list::{By, filter};
@@ -61,7 +61,7 @@ pub(crate) static CONTEXTS: Resource = Resource {
     filters: &[filter("id", By::Number), filter("contextKey", By::Text)],
     only_in_one: &[],
     check: check_context,
-    created: nothing_created,
+    created: created_without_effect,
     changed: nothing_changed,
     deleted: nothing_deleted,
     derived: nothing_derived,
@@ -82,11 +82,18 @@ pub(crate) static DERIVATIVE_INSTANCES: Resource = Resource {
     filters: &[filter("id", By::Number), filter("derivativeType", By::Text)],
     only_in_one: &[],
     check: check_derivative,
-    created: nothing_created,
+    created: created_without_effect,
     changed: nothing_changed,
     deleted: nothing_deleted,
     derived: nothing_derived,
 };
+
+/// Says that a new context or derivative is only kept.
+fn created_without_effect(_: &mut Change<'_>, _: i64, _: &Value) -> Result<Option<Value>, Refusal> {
+    let title = "It was stored and has no effect: this server serves one store, without contexts, \
+                 read replicas or snapshots.";
+    Ok(Some(json!({ "title": title })))
+}
 
 fn check_instance(registry: &Registry, instance: &mut Candidate<'_>) -> Result<(), Refusal> {
     let there = registry.items(ItemKind::OdsInstance).next();

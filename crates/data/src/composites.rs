@@ -12,6 +12,7 @@
 mod compile;
 mod definition;
 mod error;
+mod expression;
 mod fields;
 mod filters;
 mod handlers;

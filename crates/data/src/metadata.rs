@@ -273,7 +273,10 @@ async fn list_schemas<C>(state: Metadata, call: Call<C>) -> Result<Response, Pro
 }
 
 async fn list_schema_files<C>(state: Metadata, call: Call<C>) -> Result<Response, Problem> {
-    let schema = state.set_of_schemas(call.params.get("schema"))?;
+    // An unknown set has no files, as in the Ed-Fi ODS/API.
+    let Ok(schema) = state.set_of_schemas(call.params.get("schema")) else {
+        return json_answer(&call, &serde_json::json!([]));
+    };
     json_answer(&call, &xsd::urls_of_set(&state.sources.model, schema, &call.base_url))
 }
 

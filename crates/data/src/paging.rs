@@ -114,13 +114,6 @@ impl Paging {
             if limit.is_some_and(|limit| limit > 0) && page_size.is_none() {
                 errors.push("Use pageToken with pageSize, not with limit.".into());
             }
-            if total_count {
-                errors.push(
-                    "pageToken and totalCount cannot be combined; ask for the total with \
-                     the first page."
-                        .into(),
-                );
-            }
         } else if sent("pageSize") && !sent("limit") {
             errors.push(if sent("offset") {
                 "Use offset with limit, not with pageSize.".into()
@@ -183,7 +176,7 @@ mod tests {
             (format!("pageToken={token}&limit=10"), false),
             (format!("pageToken={token}&limit=0"), true),
             (format!("pageToken={token}&limit=10&pageSize=5"), true),
-            (format!("pageToken={token}&totalCount=true"), false),
+            (format!("pageToken={token}&totalCount=true"), true),
             (format!("pageToken={token}&totalCount=false"), true),
             ("pageToken=nonsense".into(), false),
             ("pageSize=0".into(), false),

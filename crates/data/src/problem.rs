@@ -11,8 +11,13 @@ pub(crate) fn of_refusal(refusal: Refusal) -> Problem {
         Refusal::NotFound => Problem::of(Kind::NotFound),
         Refusal::Denied(denial) => denial.into(),
         Refusal::OtherVersion => Problem::of(Kind::OptimisticLockFailed)
+            .detail(sentence)
             .error("If-Match does not match the stored version."),
+        Refusal::NoVersion => Problem::of(Kind::OptimisticLockFailed)
+            .detail(sentence)
+            .error("If-Match matches nothing, because no such document is stored."),
         Refusal::KnownVersion => Problem::of(Kind::OptimisticLockFailed)
+            .detail(sentence)
             .error("If-None-Match matches the stored version."),
         Refusal::UnknownDescriptors(violations) => {
             Problem::of(Kind::DataValidationFailed).violations(violations)
@@ -95,6 +100,7 @@ mod tests {
         for refusal in [
             Refusal::NotFound,
             Refusal::OtherVersion,
+            Refusal::NoVersion,
             Refusal::KnownVersion,
             Refusal::UnknownDescriptors(violations.clone()),
             Refusal::Unresolved { targets: vec!["A".into()], more: 2, violations },
@@ -115,5 +121,21 @@ mod tests {
                 assert_eq!(problem.kind.detail(), refusal.sentence());
             }
         }
+    }
+
+    #[test]
+    fn missing_targets_are_told_in_the_right_number() {
+        let of = |targets: &[&str], more| {
+            let targets = targets.iter().map(|name| (*name).to_owned()).collect();
+            let refusal = Refusal::Unresolved { targets, more, violations: Violations::new() };
+            of_refusal(refusal).detail.unwrap()
+        };
+
+        assert_eq!(of(&["School"], 0), "The referenced School does not exist.");
+        assert_eq!(of(&["School", "Student"], 0), "The referenced School, Student do not exist.");
+        assert!(
+            of(&["School"], 1)
+                .ends_with("1 more reference points to a document that does not exist.")
+        );
     }
 }

@@ -15,6 +15,8 @@ pub enum Refusal {
     Denied(Denial),
     /// The stored version is none of those that the caller expects.
     OtherVersion,
+    /// The caller expects a version of a document that is not stored.
+    NoVersion,
     /// The stored version is one of those that the caller excludes.
     KnownVersion,
     /// Descriptors do not exist; the messages stand at the places that name them.
@@ -112,7 +114,7 @@ impl Refusal {
         match self {
             Self::NotFound => Code::NotFound,
             Self::Denied(denial) => Code::Denied(denial.code()),
-            Self::OtherVersion | Self::KnownVersion => Code::Version,
+            Self::OtherVersion | Self::NoVersion | Self::KnownVersion => Code::Version,
             Self::UnknownDescriptors(_) => Code::Invalid,
             Self::Unresolved { .. } => Code::Unresolved,
             Self::IdentityTaken { .. } => Code::IdentityTaken,
@@ -127,8 +129,17 @@ impl Refusal {
         match self {
             Self::NotFound => "There is no such document.".into(),
             Self::Denied(denial) => denial.sentence().into(),
-            Self::OtherVersion | Self::KnownVersion => {
-                "The document has another version than the caller expects.".into()
+            Self::OtherVersion => {
+                "The document has changed since it was read: its ETag does not match If-Match."
+                    .into()
+            }
+            Self::NoVersion => {
+                "If-Match asks for a stored document, but there is none with these identifying \
+                 values."
+                    .into()
+            }
+            Self::KnownVersion => {
+                "The document is stored in a version that If-None-Match excludes.".into()
             }
             Self::UnknownDescriptors(_) => {
                 "The document is invalid; validationErrors lists each violation with its path."
@@ -137,11 +148,13 @@ impl Refusal {
             Self::Unresolved { targets, more, .. } => {
                 let more = match more {
                     0 => String::new(),
+                    1 => " 1 more reference points to a document that does not exist.".to_owned(),
                     more => {
                         format!(" {more} more references point to documents that do not exist.")
                     }
                 };
-                format!("The referenced {} does not exist.{more}", targets.join(", "))
+                let do_not = if targets.len() > 1 { "do not" } else { "does not" };
+                format!("The referenced {} {do_not} exist.{more}", targets.join(", "))
             }
             Self::IdentityTaken { .. } => {
                 "A document of another kind already has these identifying values.".into()

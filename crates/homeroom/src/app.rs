@@ -163,7 +163,11 @@ impl App {
         let blobs = Blobs::new(config.blob_place(), store.clone(), config.blob_limits());
         let courses = Courses::new(store.clone(), jobs.clone(), blobs.clone())
             .with_options(config.courses.options());
-        let access = Access::open(store, Arc::clone(&standard.model), AccessConfig::default(), now)
+        let recognition = AccessConfig {
+            live_tokens_max: config.server.client_tokens_max,
+            ..AccessConfig::default()
+        };
+        let access = Access::open(store, Arc::clone(&standard.model), recognition, now)
             .await
             .map_err(|e| Failure::because("opening the client registry", chain(&e)))?;
         let mut spool = config.blob_place().path().as_os_str().to_owned();

@@ -80,7 +80,7 @@ kinds! {
     MultiUserConflict, 409, "data-conflict:multi-user-conflict", "Conflict With Another User", "Another request changed the document at the same moment; try again.";
     SessionForgotten, 409, "data-conflict:session-forgotten", "Session Forgotten", "The page was opened so long ago that it is not known any more what of it was saved; open the course again.";
     Gone, 410, "gone", "Gone", "What was at this address has ended for good; ask for a new link.";
-    OptimisticLockFailed, 412, "optimistic-lock-failed", "Optimistic Lock Failed", "The document has changed since it was read: its ETag does not match If-Match.";
+    OptimisticLockFailed, 412, "optimistic-lock-failed", "Optimistic Lock Failed", "What is stored does not meet the condition of If-Match or If-None-Match.";
     PayloadTooLarge, 413, "payload-too-large", "Payload Too Large", "The request body is larger than this address allows.";
     UnsupportedMediaType, 415, "unsupported-media-type", "Unsupported Media Type", "This address accepts application/json.";
     ProfileUnsupported, 415, "profile:invalid-profile-usage", "Invalid Profile Usage", "The profile that the Content-Type header names is not available on this server.";

@@ -129,9 +129,9 @@ pub(crate) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
     Ok(first(source.numbers(&Statement::count(S::DIALECT, query, driver)).await?)?)
 }
 
-/// Divides a list query, without `skip` and `limit`, into at most `parts` runs of about equal size,
-/// none much smaller than `smallest`. Returns the last id of each run except the last, or [`None`]
-/// where the list is empty.
+/// Divides a list query, without `skip` and `limit`, into at most `parts` runs of equal size, of which
+/// only the last may be smaller than the others or than `smallest`. Returns the last id of each run
+/// except the last, or [`None`] where the list is empty.
 pub(crate) async fn cuts<S: Source>(
     source: &S,
     query: &ListQuery,
@@ -148,14 +148,19 @@ pub(crate) async fn cuts<S: Source>(
     if total == 0 {
         return Ok(None);
     }
-    let runs = (total / smallest.max(1)).min(parts).max(1);
+    let size = run_size(total, parts, smallest);
     let mut cuts = vec![];
-    for run in 1..runs {
-        let upto = u128::from(total) * u128::from(run) / u128::from(runs);
-        let upto = u64::try_from(upto).unwrap_or(total);
-        cuts.extend(id_after_skipping(source, query.kind, DocumentId(0), upto).await?);
+    for run in 1..total.div_ceil(size) {
+        cuts.extend(id_after_skipping(source, query.kind, DocumentId(0), run * size).await?);
     }
     Ok(Some(cuts))
+}
+
+/// Returns the size of each run but the last where `total` documents are divided into at most `parts`.
+///
+/// Source: Ed-Fi ODS/API 7.3: the size is rounded up, and has a minimum.
+fn run_size(total: u64, parts: u64, smallest: u64) -> u64 {
+    total.div_ceil(parts.max(1)).max(smallest).max(1)
 }
 
 /// Returns the id of the last of the first `skip` documents after `after`, or [`None`] if there are

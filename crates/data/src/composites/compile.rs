@@ -14,6 +14,8 @@ use super::served::{Category, Composite, RouteTemplate, Segment};
 pub(super) const SEGMENTS_MAX: usize = 5;
 /// Query parameters of every composite, which no parameter of a definition may have as its name.
 const RESERVED: &[&str] = &[
+    "q",
+    "queryExpression",
     "fields",
     "limit",
     "offset",

@@ -1,7 +1,7 @@
 //! The query parameter that selects an answer's members: `fields=id,name,addresses(city,postalCode)`.
 //!
 //! Source: Ed-Fi ODS/API 7.3. `*` stands for all members of its level; names that an answer does not
-//! have are passed over, as those of filters are.
+//! have are refused.
 
 use super::{Member, Node};
 
@@ -109,6 +109,39 @@ impl Reader<'_> {
 }
 
 impl Node {
+    /// Returns the first name of a selection that the node does not have.
+    pub(super) fn unknown<'f>(&self, fields: &'f Fields) -> Option<&'f str> {
+        self.unknown_beside(fields, None)
+    }
+
+    /// Does the same; `subtype` is a value that stands beside the node's members.
+    fn unknown_beside<'f>(&self, fields: &'f Fields, subtype: Option<&str>) -> Option<&'f str> {
+        let Fields::Some(all) = fields else { return None };
+        all.iter().find_map(|(name, inner)| {
+            let is_subtype = subtype.is_some_and(|own| own.eq_ignore_ascii_case(name));
+            match (self.named(name), inner) {
+                (Some(Some(member)), inner) if member.node().is_some() => {
+                    member.node()?.unknown_beside(inner, member.subtype())
+                }
+                (None, _) if !is_subtype => Some(name.as_str()),
+                // A value has no members.
+                (_, Fields::Some(inner)) => inner.first().map(|(name, _)| name.as_str()),
+                (_, Fields::All) => None,
+            }
+        })
+    }
+
+    /// Returns the member of a name, those of flattened members among them; an inner [`None`] stands
+    /// for the value beside a flattened member.
+    fn named(&self, name: &str) -> Option<Option<&Member>> {
+        self.members.iter().find_map(|member| match (member.name(), member.node()) {
+            (Some(own), _) => own.eq_ignore_ascii_case(name).then_some(Some(member)),
+            (None, node) => node.and_then(|node| node.named(name)).or_else(|| {
+                member.subtype().filter(|own| own.eq_ignore_ascii_case(name)).map(|_| None)
+            }),
+        })
+    }
+
     /// Returns the node with only the selected members; nothing else is read from the store.
     pub(super) fn select(&self, fields: &Fields) -> Self {
         if *fields == Fields::All {

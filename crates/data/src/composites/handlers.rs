@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use homeroom_access::{Access, ApiClient, Call};
 use homeroom_http::{Guard, Kind, Problem, Response, Route, handler, json_response, other_methods};
-use homeroom_model::ResourceId;
+use homeroom_model::{ResourceId, Scalar};
 use homeroom_store::{Condition, DocumentId, ListQuery, Moment, Uuid};
 use http::header::ALLOW;
 use http::{HeaderValue, Method, StatusCode};
@@ -14,7 +14,7 @@ use super::fields::Fields;
 use super::filters::{self, Walk};
 use super::read::{Gathering, Grants};
 use super::write::Writer;
-use super::{Category, Composite, Composites, Node, Parameter, Segment};
+use super::{Category, Composite, Composites, Node, Parameter, Segment, expression};
 use crate::coding::coded;
 use crate::paging::{PageToken, Paging};
 use crate::reading::Reading;
@@ -159,18 +159,24 @@ async fn get(state: CompositeState, call: Call) -> Result<Response, Problem> {
     expect_known(&api, &composite, &what, &call)?;
     let query = call.query()?;
     let node = match query.get("fields") {
-        None => composite.node,
+        None => composite.node.clone(),
         Some(text) => {
             let fields = Fields::read(text).map_err(|wrong| {
                 Problem::of(Kind::ParameterValidationFailed)
                     .error(wrong)
                     .hint("Write fields=id,name,addresses(city,postalCode).")
             })?;
+            if let Some(unknown) = composite.node.unknown(&fields) {
+                return Err(Problem::of(Kind::ParameterValidationFailed)
+                    .error(format!("fields: the composite has no member {unknown} there."))
+                    .hint("/metadata lists the documents that describe the composites."));
+            }
             composite.node.select(&fields)
         }
     };
     match what {
         What::One(id) => {
+            expression::expect_none(&query)?;
             let id = Uuid::read(&id).ok_or_else(|| {
                 Problem::of(Kind::DataValidationFailed)
                     .detail("The id in the URL is not valid.")
@@ -186,6 +192,12 @@ async fn get(state: CompositeState, call: Call) -> Result<Response, Problem> {
         }
         What::Many(of_way) => {
             let paging = Paging::read(&query)?;
+            let fields = filters_of(&api, &composite);
+            let is_filter = |name: &str| {
+                let is_of_way = of_way.iter().any(|(own, _)| own.name.eq_ignore_ascii_case(name));
+                !is_of_way && is_filter(&composite, &fields, name)
+            };
+            let query = expression::expanded(&query, is_filter)?;
             let sent = filters::sent(&composite.parameters, &query, of_way);
             let asked = filters::read(&api, base, sent).await?;
             loop {
@@ -209,6 +221,16 @@ fn expect_known(
     call: &Call,
 ) -> Result<(), Problem> {
     let What::Many(_) = what else { return strict::expect_only(call, &["fields"]) };
+    let fields = filters_of(api, composite);
+    let is_known = |name: &str| {
+        let mut own = strict::OF_LISTS.iter().chain(&["fields"]).chain(&expression::NAMES);
+        own.any(|known| known.eq_ignore_ascii_case(name)) || is_filter(composite, &fields, name)
+    };
+    strict::expect(call, is_known, &fields)
+}
+
+/// Returns the members by which the list of a composite can be filtered, with their types.
+fn filters_of<'a>(api: &'a DataApi, composite: &'a Composite) -> Vec<(&'a str, Scalar)> {
     let model = &api.catalog.model;
     let base = model.resource(composite.base).query_fields.iter();
     let mut fields: Vec<_> = base.map(|field| (&*field.name, field.scalar)).collect();
@@ -217,14 +239,15 @@ fn expect_known(
         let field = own.find(|field| field.name.eq_ignore_ascii_case(&parameter.field));
         fields.extend(field.map(|field| (&*parameter.name, field.scalar)));
     }
-    let is_known = |name: &str| {
-        let mut own = strict::OF_LISTS.iter().chain(&["fields"]);
-        let mut of_composite = composite.parameters.iter().filter(|own| own.is_queryable);
-        own.any(|known| known.eq_ignore_ascii_case(name))
-            || of_composite.any(|own| own.name.eq_ignore_ascii_case(name))
-            || fields.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
-    };
-    strict::expect(call, is_known, &fields)
+    fields
+}
+
+/// Returns whether the list of a composite can be filtered by a member.
+fn is_filter(composite: &Composite, fields: &[(&str, Scalar)], name: &str) -> bool {
+    let mut of_composite = composite.parameters.iter().filter(|own| own.is_queryable);
+    name.eq_ignore_ascii_case("id")
+        || of_composite.any(|own| own.name.eq_ignore_ascii_case(name))
+        || fields.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
 }
 
 /// Reads one document of a composite; a document out of the caller's reach is not found.

@@ -1,6 +1,6 @@
 //! The conditions of `If-Match` and `If-None-Match`.
 //!
-//! Source: RFC 9110 §13.2.2 (`If-Match` is evaluated first, then `If-None-Match`).
+//! Source: RFC 9110 §13.2.2 (`If-Match` is evaluated first, then `If-None-Match`); decision 0085.
 
 use homeroom_document::plan::{Precondition, Versions};
 use homeroom_http::{EntityTag, EntityTags, Problem};
@@ -14,16 +14,14 @@ use http::{HeaderMap, header};
 pub(super) fn read(headers: &HeaderMap) -> Result<Precondition, Problem> {
     let is = EntityTags::read(headers, &header::IF_MATCH)?;
     let is_not = EntityTags::read(headers, &header::IF_NONE_MATCH)?;
-    // A weak tag never matches strongly, as If-Match asks for.
-    let is_strong = |tag: &EntityTag| !tag.is_weak;
-    Ok(Precondition {
-        is: is.map(|tags| versions(tags, is_strong)),
-        is_not: is_not.map(|tags| versions(tags, |_| true)),
-    })
+    Ok(Precondition { is: is.map(versions), is_not: is_not.map(versions) })
 }
 
 /// Returns the versions whose tags these are. A tag that this server never gives names none.
-fn versions(tags: EntityTags, counts: impl Fn(&EntityTag) -> bool) -> Versions {
+///
+/// A weak tag counts for `If-Match`, too: a proxy that compresses answers weakens their tags, and a
+/// tag of this server names one version of a document, in whatever coding it was sent.
+fn versions(tags: EntityTags) -> Versions {
     let version = |tag: EntityTag| {
         let text = std::str::from_utf8(&tag.text).ok()?;
         let version: i64 = text.parse().ok()?;
@@ -31,8 +29,6 @@ fn versions(tags: EntityTags, counts: impl Fn(&EntityTag) -> bool) -> Versions {
     };
     match tags {
         EntityTags::Any => Versions::Any,
-        EntityTags::Of(tags) => {
-            Versions::Of(tags.into_iter().filter(|tag| counts(tag)).filter_map(version).collect())
-        }
+        EntityTags::Of(tags) => Versions::Of(tags.into_iter().filter_map(version).collect()),
     }
 }

@@ -315,11 +315,63 @@ async fn the_fields_parameter_selects_members_and_nested_members() {
         );
         let whole = town.owner.get(&format!("{ROOT}/schools?schoolId=11")).await.json();
         assert_eq!(of("*").await, whole[0]);
-        assert_eq!(of("nobodyHasThis").await, json!({}));
-        for wrong in ["", "a,", "a(", "a)", "a(b", "a.b"] {
+        for wrong in [
+            "",
+            "a,",
+            "a(",
+            "a)",
+            "a(b",
+            "a.b",
+            "nobodyHasThis",
+            "schoolId,nobodyHasThis",
+            "addresses(nobodyHasThis)",
+            "schoolId(city)",
+        ] {
             let path = format!("{ROOT}/schools?fields={wrong}");
             town.owner.get(&path).await.problem(400, PARAMETER);
         }
+    }
+}
+
+#[tokio::test]
+async fn a_query_expression_filters_as_its_parameters_do_and_is_never_ignored() {
+    for town in Town::on_each_store().await {
+        let plain = town.owner.get(&format!("{ROOT}/schools?schoolId=11")).await.json();
+        assert_eq!(plain.as_array().unwrap().len(), 1);
+
+        for right in [
+            "q=schoolId:11",
+            "q=(schoolId:11)",
+            "queryExpression=schoolId:11",
+            "Q=SCHOOLID:11+AND+(nameOfInstitution:%22School+11%22)",
+            "q=schoolId:11&schoolId=11",
+        ] {
+            let found = town.owner.get(&format!("{ROOT}/schools?{right}")).await;
+            let name = &plain[0]["nameOfInstitution"];
+            let expected = if right.contains("AND") && name != "School 11" {
+                json!([])
+            } else {
+                plain.clone()
+            };
+            assert_eq!(found.json(), expected, "{right}");
+        }
+        for wrong in [
+            "q=schoolId",
+            "q=",
+            "q=nobody:1",
+            "q=schoolId:11+OR+schoolId:12",
+            "q=schoolId:11&schoolId=12",
+        ] {
+            let path = format!("{ROOT}/schools?{wrong}");
+            town.owner.get(&path).await.problem(400, PARAMETER);
+        }
+        let school = town.id("/ed-fi/schools?schoolId=11").await;
+        let one = format!("{ROOT}/schools/{school}?q=schoolId:11");
+        town.owner.get(&one).await.problem(400, PARAMETER);
+        let of_school = format!("{ROOT}/schools/{school}/students");
+        let all = town.owner.get(&of_school).await.json();
+        let found = town.owner.get(&format!("{of_school}?q=studentUniqueId:s1")).await.json();
+        assert_eq!((all.as_array().unwrap().len(), found.as_array().unwrap().len()), (2, 1));
     }
 }
 

@@ -41,13 +41,14 @@ impl Precondition {
     ///
     /// # Errors
     ///
-    /// [`Refusal::OtherVersion`].
+    /// [`Refusal::OtherVersion`], or [`Refusal::NoVersion`] where nothing is stored.
     pub fn check_is(&self, version: Option<i64>) -> Result<(), Refusal> {
-        let is_met = self
-            .is
-            .as_ref()
-            .is_none_or(|versions| version.is_some_and(|version| versions.name(version)));
-        if is_met { Ok(()) } else { Err(Refusal::OtherVersion) }
+        match (&self.is, version) {
+            (None, _) => Ok(()),
+            (Some(_), None) => Err(Refusal::NoVersion),
+            (Some(versions), Some(version)) if versions.name(version) => Ok(()),
+            (Some(_), Some(_)) => Err(Refusal::OtherVersion),
+        }
     }
 
     /// Whether the caller excludes the stored version.
@@ -59,7 +60,7 @@ impl Precondition {
     ///
     /// # Errors
     ///
-    /// [`Refusal::OtherVersion`] or [`Refusal::KnownVersion`].
+    /// [`Refusal::OtherVersion`], [`Refusal::NoVersion`] or [`Refusal::KnownVersion`].
     pub(super) fn check(&self, row: Option<&Row>) -> Result<(), Refusal> {
         let version = row.map(|row| row.change_version);
         self.check_is(version)?;

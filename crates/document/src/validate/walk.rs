@@ -137,14 +137,12 @@ impl Walk<'_> {
         self.body.push('{');
         let opened = node.map(|node| (self.noting.open(node), node));
         let mut noted = node.map_or(&[][..], |node| &node.members[..]).iter().peekable();
-        let mut known = 0;
         for (at, property) in properties.iter().enumerate() {
             let path = path.then(at);
             // The members of a node are some of the properties, in their order.
             let member = noted.next_if(|member| member.name == property.name);
             let inner_node = member.and_then(Member::node);
             let sent = Json::member(members, &property.name);
-            known += usize::from(sent.is_some());
             let sent = sent.filter(|sent| !says_nothing(property, sent));
             let Some(sent) = sent else {
                 if property.presence != Presence::Optional {
@@ -190,9 +188,6 @@ impl Walk<'_> {
             self.noting.close(opened, node, self.body.len());
         }
         self.body.push('}');
-        if known < members.len() && self.catalog.model.has_extensions() {
-            self.refuse_unknown(properties, members, path);
-        }
         spans
     }
 

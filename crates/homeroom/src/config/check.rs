@@ -52,6 +52,9 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     if server.client_burst == 0 {
         return Some(("server.client_burst", "must be at least 1".into()));
     }
+    if server.client_tokens_max == Some(0) {
+        return Some(("server.client_tokens_max", "must be at least 1".into()));
+    }
     if store.queue == 0 || store.queue > QUEUE_MAX {
         return Some(("store.queue", format!("must be 1 to {QUEUE_MAX}")));
     }

@@ -102,6 +102,10 @@ pub struct ServerConfig {
     /// Requests that each of them may send at once after a pause, where `client_rate` is set. Default:
     /// 100.
     pub client_burst: u32,
+    /// Maximum number of live tokens of each key on this node; who asks for more is answered 429. The
+    /// Ed-Fi ODS/API allows 15; here a token costs nothing until it is used. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_tokens_max: Option<usize>,
 }
 
 /// A part of the server.
@@ -160,6 +164,7 @@ impl Default for ServerConfig {
             cors_origins: vec![],
             client_rate: None,
             client_burst: 100,
+            client_tokens_max: None,
         }
     }
 }

@@ -137,6 +137,25 @@ fn a_correlation_id_leads_to_who_what_and_when() {
 }
 
 #[test]
+fn each_key_has_as_many_live_tokens_as_are_set() {
+    let place = Place::new();
+    let server = Server::start_with(&place, &[("HOMEROOM_SERVER__CLIENT_TOKENS_MAX", "2")]);
+    let (key, secret) = place.key("FullAccess");
+    let (other, its_secret) = place.key("FullAccess");
+    let mut client = server.client();
+    let mut ask = |key: &str, secret: &str| {
+        let form = format!("grant_type=client_credentials&client_id={key}&client_secret={secret}");
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        client.send("POST", "/oauth/token", &headers, Some(form.as_bytes())).unwrap().status
+    };
+
+    let statuses: Vec<u16> = (0..3).map(|_| ask(&key, &secret)).collect();
+
+    assert_eq!(statuses, [200, 200, 429]);
+    assert_eq!(ask(&other, &its_secret), 200);
+}
+
+#[test]
 fn each_client_has_a_limit_where_one_is_set() {
     let place = Place::new();
     let environment =

@@ -48,9 +48,9 @@ pub(super) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
     Ok(count)
 }
 
-/// Divides all documents of a list into at most `parts` runs of about equal size, none much smaller
-/// than `smallest`. Returns the last document of each run except the last, or [`None`] where there
-/// is none.
+/// Divides all documents of a list into at most `parts` runs of about equal size, of which only the
+/// last may be much smaller than the others or than `smallest`. Returns the last document of each run
+/// except the last, or [`None`] where there is none.
 pub(super) async fn cuts<S: Source>(
     source: &S,
     query: &ListQuery,

@@ -77,7 +77,7 @@ impl Writer<'_> {
             of_way.iter().map(|parameter| self.parameter(parameter, "path")).collect();
         let paging = ["offset", "limit", "pageToken", "pageSize", "totalCount"];
         parameters.extend(paging.map(paths::to_parameter));
-        parameters.push(fields());
+        parameters.extend([fields(), expression()]);
         let others = self.composite.parameters.iter().filter(|parameter| {
             parameter.is_queryable
                 && !parameter.name.contains('.')
@@ -256,6 +256,18 @@ fn small(name: &str) -> String {
     letters
         .next()
         .map_or_else(String::new, |first| first.to_ascii_lowercase().to_string() + letters.as_str())
+}
+
+fn expression() -> Value {
+    json!({
+        "name": "q",
+        "in": "query",
+        "description":
+            "Filters as one expression, combined by AND: schoolId:255901 AND \
+             (sessionName:\"Fall Semester\"). What the filters cannot express is refused. Default: \
+             none.",
+        "schema": { "type": "string" },
+    })
 }
 
 fn fields() -> Value {

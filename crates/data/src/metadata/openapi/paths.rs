@@ -121,10 +121,10 @@ impl Operations<'_> {
         answers.insert("204".into(), to_response("Updated"));
         let note = if self.resource.updatable_key {
             "The standard allows the identifying values of this resource to change; this server \
-             does not support that yet and answers 400. An id in the body must be the one in the \
-             path."
+             does not support that yet and answers 400. The id in the path counts, not one in the \
+             body."
         } else {
-            "The identifying values cannot change. An id in the body must be the one in the path."
+            "The identifying values cannot change. The id in the path counts, not one in the body."
         };
         let mut operation = self.operation(
             &format!("put{}", self.single()),
@@ -134,9 +134,6 @@ impl Operations<'_> {
             answers,
         );
         operation["requestBody"] = self.body();
-        if self.resource.updatable_key {
-            operation["x-Ed-Fi-isUpdatable"] = true.into();
-        }
         operation
     }
 
@@ -181,6 +178,9 @@ impl Operations<'_> {
     }
 
     fn partitions(&self) -> Value {
+        let mut parameters: Vec<Value> =
+            ["numberOfPartitions", "MinChangeVersion", "MaxChangeVersion"].map(to_parameter).into();
+        parameters.extend(self.query_fields());
         let mut answers = refusals(&[]);
         answers.insert(
             "200".into(),
@@ -199,7 +199,7 @@ impl Operations<'_> {
             &format!("get{}Partitions", self.plural()),
             &format!("Divides the {} into even parts.", words(&self.resource.endpoint)),
             "Each part can be read by a worker of its own, page by page. Filters and change windows apply; send them again with each page.",
-            &[to_parameter("numberOfPartitions")],
+            &parameters,
             answers,
         )
     }

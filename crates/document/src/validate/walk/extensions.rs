@@ -2,16 +2,15 @@
 
 use homeroom_model::{EXTENSIONS, Presence, Property, PropertyKind};
 
-use super::super::absent::is_absent;
 use super::super::extension;
 use super::super::path::Path;
 use super::Walk;
 use crate::empties::{Member, Node};
-use crate::json::{Json, Members};
+use crate::json::Json;
 
 impl Walk<'_> {
     /// Writes an object's extensions; returns whether there are any. An extension without content
-    /// counts as absent.
+    /// counts as absent, and one that the object does not have is dropped, as every unknown member is.
     pub(super) fn extensions(
         &mut self,
         projects: &[Property],
@@ -25,7 +24,6 @@ impl Walk<'_> {
             return false;
         };
         let model = &self.catalog.model;
-        self.refuse_extensions(projects, members, &path.json(self.resource));
         let start = self.body.len();
         self.body.push('{');
         let opened = node.map(|node| (self.noting.open(node), node));
@@ -56,44 +54,5 @@ impl Walk<'_> {
         }
         self.body.push('}');
         self.body.len() > start + "{}".len()
-    }
-
-    /// Reports extensions of an object that has none. A server without extensions drops them, as it
-    /// drops every unknown member; a server that stores some must not seem to store these.
-    pub(super) fn refuse_unknown(
-        &mut self,
-        properties: &[Property],
-        members: &Members<'_>,
-        path: Path,
-    ) {
-        if properties.last().is_some_and(Property::is_extensions) {
-            return;
-        }
-        if let Some(Json::Object(sent)) = Json::member(members, EXTENSIONS) {
-            let at = format!("{}.{EXTENSIONS}", path.json(self.resource));
-            self.refuse_extensions(&[], sent, &at);
-        }
-    }
-
-    /// Reports every extension that has content and that the object does not have.
-    fn refuse_extensions(&mut self, projects: &[Property], members: &Members<'_>, at: &str) {
-        for (name, value) in members {
-            let says_nothing = match value {
-                Json::Object(inner) => inner.is_empty(),
-                other => is_absent(other),
-            };
-            if says_nothing || extension::named(&self.catalog.model, projects, name).is_some() {
-                continue;
-            }
-            let names: Vec<&str> = projects.iter().map(|known| known.name.as_str()).collect();
-            let there = match names.as_slice() {
-                [] => "none is loaded for it".to_owned(),
-                names => format!("there is {}", names.join(", ")),
-            };
-            self.note_text(
-                format!("{at}.{name}"),
-                format!("{name} is not an extension of this object; {there}."),
-            );
-        }
     }
 }

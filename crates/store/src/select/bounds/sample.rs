@@ -2,6 +2,7 @@
 //! it.
 
 use crate::id::DocumentId;
+use crate::select::run_size;
 
 /// Most numbers that are kept.
 const KEPT_MAX: usize = 1 << 16;
@@ -34,14 +35,14 @@ impl Sample {
         }
     }
 
-    /// Divides all numbers taken into at most `parts` runs of about equal length, none much shorter
-    /// than `smallest`. Returns the last of each run except the last, or [`None`] where none was
-    /// taken.
+    /// Divides all numbers taken into at most `parts` runs, of which only the last is much shorter
+    /// than the others or than `smallest`. Returns the last of each run except the last, or [`None`]
+    /// where none was taken.
     pub(super) fn cuts(&self, parts: u64, smallest: u64) -> Option<Vec<DocumentId>> {
-        let runs = (self.seen / smallest.max(1)).min(parts).max(1);
+        let length = run_size(self.seen, parts, smallest);
+        let runs = self.seen.div_ceil(length);
         let at = |run: u64| {
-            let upto = u128::from(self.seen) * u128::from(run) / u128::from(runs);
-            let index = (upto / u128::from(self.every)).checked_sub(1)?;
+            let index = (run.saturating_mul(length) / self.every).checked_sub(1)?;
             self.kept.get(usize::try_from(index).ok()?).copied()
         };
         let mut cuts: Vec<DocumentId> = (1..runs).filter_map(at).map(DocumentId).collect();
@@ -69,7 +70,10 @@ mod tests {
     #[test]
     fn sampled_runs_have_equal_and_sufficient_length() {
         assert_eq!(lengths(0, 5, 10), [0]);
-        assert_eq!(lengths(19, 5, 10), [19]);
+        assert_eq!(lengths(10, 5, 10), [10]);
+        assert_eq!(lengths(19, 5, 10), [10, 9]);
+        assert_eq!(lengths(3_922, 2, 2_500), [2_500, 1_422]);
+        assert_eq!(lengths(11, 2, 1), [6, 5]);
         assert_eq!(lengths(100, 5, 10), [20; 5]);
         assert_eq!(lengths(40, 5, 10), [10; 4]);
         assert_eq!(lengths(7, 200, 0), [1; 7]);
