@@ -224,11 +224,11 @@ impl Relationships {
         failed: &[(&Strategy, Part, Standing)],
     ) -> Denial {
         let failing = || failed.iter().map(|(_, part, _)| *part);
-        // Where no relationship suffices, all that were tried are named, whichever of them failed.
-        let named: Vec<Part> =
+        // Where no relationship suffices, all that were tried are tried, whichever of them failed.
+        let tried: Vec<Part> =
             if missing.is_some() { failing().collect() } else { self.parts().collect() };
         let mut names: Vec<String> = vec![];
-        for part in named {
+        for part in tried {
             let name = title(&resource.subjects[part.subject].column);
             if !names.contains(&name) {
                 names.push(name);
