@@ -224,7 +224,7 @@ impl Relationships {
         failed: &[(&Strategy, Part, Standing)],
     ) -> Denial {
         let failing = || failed.iter().map(|(_, part, _)| *part);
-        // Where no relationship suffices, all that were tried are tried, whichever of them failed.
+        // Where no relationship suffices, all that were tried are named, whichever of them failed.
         let tried: Vec<Part> =
             if missing.is_some() { failing().collect() } else { self.parts().collect() };
         let mut names: Vec<String> = vec![];

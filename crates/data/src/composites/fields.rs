@@ -120,7 +120,7 @@ impl Node {
         all.iter().find_map(|(name, inner)| {
             let is_subtype = subtype.is_some_and(|own| own.eq_ignore_ascii_case(name));
             match (self.named(name), inner) {
-                (Some(Some(member)), inner) if member.node().is_some() => {
+                (Some(member), inner) if member.name().is_some() && member.node().is_some() => {
                     member.node()?.unknown_beside(inner, member.subtype())
                 }
                 (None, _) if !is_subtype => Some(name.as_str()),
@@ -131,13 +131,13 @@ impl Node {
         })
     }
 
-    /// Returns the member of a name, those of flattened members among them; an inner [`None`] stands
-    /// for the value beside a flattened member.
-    fn named(&self, name: &str) -> Option<Option<&Member>> {
+    /// Returns the member of a name, those of flattened members among them; a flattened member stands
+    /// for the value beside it.
+    fn named(&self, name: &str) -> Option<&Member> {
         self.members.iter().find_map(|member| match (member.name(), member.node()) {
-            (Some(own), _) => own.eq_ignore_ascii_case(name).then_some(Some(member)),
+            (Some(own), _) => own.eq_ignore_ascii_case(name).then_some(member),
             (None, node) => node.and_then(|node| node.named(name)).or_else(|| {
-                member.subtype().filter(|own| own.eq_ignore_ascii_case(name)).map(|_| None)
+                member.subtype().filter(|own| own.eq_ignore_ascii_case(name)).map(|_| member)
             }),
         })
     }
