@@ -128,7 +128,7 @@ mod tests {
         let of = |targets: &[&str], more| {
             let targets = targets.iter().map(|name| (*name).to_owned()).collect();
             let refusal = Refusal::Unresolved { targets, more, violations: Violations::new() };
-            of_refusal(refusal).detail.unwrap()
+            of_refusal(refusal).detail.clone().unwrap()
         };
 
         assert_eq!(of(&["School"], 0), "The referenced School does not exist.");
