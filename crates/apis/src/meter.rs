@@ -93,13 +93,8 @@ impl Meter {
                 reason = "it is in range"
             )]
             let burst = burst.unwrap_or(per_second.ceil().clamp(1.0, 1e6) as u32).max(1);
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a quotient beyond the range is cut off"
-            )]
-            let window = (f64::from(burst) / per_second).ceil().max(1.0) as u64;
-            let named = Named::new(name.to_owned(), burst.into(), window);
+            let (calls, seconds) = policy(per_second, burst);
+            let named = Named::new(name.to_owned(), calls, seconds);
             (RateLimit::new(Rate { per_second, burst }), named)
         });
         let quota = quota.map(|quota| {
@@ -141,5 +136,45 @@ impl Meter {
         if let Some((quota, _)) = &self.quota {
             quota.give_back(key);
         }
+    }
+}
+
+/// Returns the calls that a rate allows in a window of whole seconds, and these seconds: the fewest in which
+/// a burst is whole again. The burst alone would be fewer calls than the rate allows in them.
+fn policy(per_second: f64, burst: u32) -> (u64, u64) {
+    let seconds = (f64::from(burst) / per_second).ceil().max(1.0);
+    let calls = (per_second * seconds).floor().max(f64::from(burst));
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "what is beyond the range is cut off"
+    )]
+    let whole = (calls as u64, seconds as u64);
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_states_what_the_rate_allows_in_its_window() {
+        for (per_second, burst, expected) in [
+            (10.0, 5, (10, 1)),
+            (10.0, 10, (10, 1)),
+            (2.0, 5, (6, 3)),
+            (1.0, 60, (60, 60)),
+            (0.001, 3, (3, 3_000)),
+            (0.3, 1, (1, 4)),
+            (1e6, 1, (1_000_000, 1)),
+        ] {
+            assert_eq!(policy(per_second, burst), expected, "{per_second} {burst}");
+        }
+        let meter = Meter::new("plan", Some(10.0), Some(5), None);
+        let mut headers = HeaderMap::new();
+        meter.admit("key", Timestamp(0)).unwrap().unwrap().tell(&mut headers);
+
+        assert_eq!(headers["ratelimit-policy"], "\"plan\";q=10;w=1");
+        assert_eq!(headers["ratelimit"], "\"plan\";r=4;t=1");
     }
 }
