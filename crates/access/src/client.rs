@@ -19,7 +19,8 @@ pub enum Scope {
     Admin,
     /// Courses, registrations and launches.
     Learning,
-    /// The learning record store. No route asks for this scope yet.
+    /// The learning record store. No route asks for this scope, so no key is given it any more; stores may
+    /// have keys with it.
     Xapi,
     /// Published APIs, of which a subscription says which.
     Apis,
@@ -29,7 +30,7 @@ impl Scope {
     /// Every scope.
     pub const ALL: [Self; 5] = [Self::Data, Self::Admin, Self::Learning, Self::Xapi, Self::Apis];
 
-    /// The scopes that routes of this server ask for; help and hints name only these.
+    /// The scopes that routes of this server ask for. Keys are given only these.
     pub const SERVED: [Self; 4] = [Self::Data, Self::Admin, Self::Learning, Self::Apis];
 
     /// Returns the name used in commands and routes.

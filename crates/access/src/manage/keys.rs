@@ -230,7 +230,8 @@ fn checked_scopes(names: &[String]) -> Result<Vec<Scope>, ManageError> {
     }
     let mut scopes = vec![];
     for name in names {
-        let scope = Scope::read(name).ok_or_else(|| {
+        let served = Scope::read(name).filter(|scope| Scope::SERVED.contains(scope));
+        let scope = served.ok_or_else(|| {
             let known = Scope::SERVED.map(Scope::name);
             ManageError::Invalid(format!(
                 "there is no scope `{name}`; available: {}",

@@ -211,7 +211,7 @@ async fn memory_equals_the_store_after_every_change() {
         Manage::CreateKey {
             claim_set: None,
             name: Some("both".into()),
-            scopes: vec!["admin".into(), "xapi".into()],
+            scopes: vec!["admin".into(), "learning".into()],
             education_organizations: vec![3, 1, 2, 1],
             namespace_prefixes: vec!["uri://a".into()],
             ownership_tokens: vec![5, 4],

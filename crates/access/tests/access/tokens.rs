@@ -176,7 +176,7 @@ async fn a_key_may_call_only_within_its_own_scopes() {
     let asked = Manage::CreateKey {
         claim_set: None,
         name: None,
-        scopes: vec!["learning".into(), "xapi".into()],
+        scopes: vec!["learning".into(), "apis".into()],
         education_organizations: vec![],
         namespace_prefixes: vec![],
         ownership_tokens: vec![],
@@ -189,7 +189,7 @@ async fn a_key_may_call_only_within_its_own_scopes() {
         ("data", false),
         ("admin", false),
         ("learning", true),
-        ("xapi", true),
+        ("apis", true),
         ("*", true),
         ("console", false),
     ] {

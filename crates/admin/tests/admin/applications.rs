@@ -377,8 +377,13 @@ async fn another_process_applies_a_change_after_a_refresh() {
 async fn keys_of_an_earlier_version_become_applications_when_the_store_is_opened() {
     for app in TestApp::empty_on_each_store().await {
         let (key, secret) = app.key_for(Some("FullAccess"), &[]).await;
-        app.key_for(None, &["xapi"]).await;
-        let as_it_was = ["DELETE FROM application_client", "DELETE FROM managed"];
+        app.key_for(None, &["learning"]).await;
+        let as_it_was = [
+            "DELETE FROM application_client",
+            "DELETE FROM managed",
+            // No key gets this scope any more, but earlier versions gave it.
+            "UPDATE api_client SET scopes = 'xapi' WHERE scopes = 'learning'",
+        ];
         write(&app, &as_it_was.map(|statement| (statement, vec![]))).await;
 
         let reopened = TestApp::on("reopened", USUAL, app.data.store.clone()).await;
