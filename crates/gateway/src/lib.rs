@@ -55,5 +55,5 @@ pub use metrics::{Gauge, Metrics};
 pub use rate::{Rate, RateLimit, Taken};
 pub use router::{Found, RouteError, Router};
 pub use shares::{NoShare, Share, Shares};
-pub use tls::{Identity, Tls, TlsError, fingerprint_of};
+pub use tls::{Identity, Tls, TlsError, fingerprint_of, fingerprint_of_client};
 pub use upstream_figures::{ApiFigures, ConnectionFigures, UPSTREAM_BUCKETS, UpstreamFigures};

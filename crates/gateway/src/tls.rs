@@ -17,7 +17,7 @@ use tokio_rustls::TlsAcceptor;
 
 use clients::Authorities;
 use files::{Seen, certificates_of, key_of, seen};
-pub use files::{TlsError, fingerprint_of};
+pub use files::{TlsError, fingerprint_of, fingerprint_of_client};
 
 /// A certificate with its key, and the names for which it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 use homeroom_access::{Explain, Manage, Scope};
 use homeroom_apis::{ApisRequest, Subscription};
-use homeroom_gateway::fingerprint_of;
+use homeroom_gateway::{fingerprint_of, fingerprint_of_client};
 use homeroom_http::Fingerprint;
 use serde_json::Value;
 
@@ -215,9 +215,10 @@ pub fn run(args: KeysArgs) -> Result<Exit, Failure> {
         KeysCommand::Rotate { key, old_secret_seconds, json } => {
             (Manage::RotateKey { key, old_secret_seconds }, json)
         }
-        KeysCommand::AddCertificate { key, certificate } => {
-            (Manage::SetCertificate { key, sha256: sha256(&certificate)?, remove: false }, false)
-        }
+        KeysCommand::AddCertificate { key, certificate } => (
+            Manage::SetCertificate { key, sha256: sha256_of_client(&certificate)?, remove: false },
+            false,
+        ),
         KeysCommand::RemoveCertificate { key, certificate } => {
             (Manage::SetCertificate { key, sha256: sha256(&certificate)?, remove: true }, false)
         }
@@ -249,6 +250,15 @@ fn sha256(certificate: &str) -> Result<String, Failure> {
         return Ok(fingerprint.to_string());
     }
     let fingerprint = fingerprint_of(Path::new(certificate));
+    Ok(fingerprint.map_err(|error| Failure::Failed(error.to_string()))?.to_string())
+}
+
+/// Does the same for a certificate that is to be registered. Of a fingerprint nothing else is known.
+fn sha256_of_client(certificate: &str) -> Result<String, Failure> {
+    if Fingerprint::read(certificate).is_some() {
+        return sha256(certificate);
+    }
+    let fingerprint = fingerprint_of_client(Path::new(certificate));
     Ok(fingerprint.map_err(|error| Failure::Failed(error.to_string()))?.to_string())
 }
 
