@@ -75,6 +75,14 @@ pub enum TokenError {
         /// The cause.
         why: String,
     },
+    /// The target does not accept the key and its secret.
+    #[error("no token from {url}: {why}; check --key and --secret")]
+    NotAuthorized {
+        /// The URL of the request.
+        url: String,
+        /// The target's message.
+        why: String,
+    },
     /// The target answers with something other than a token.
     #[error("no token from {url}: {why}; check --key and --secret")]
     Refused {
@@ -126,10 +134,24 @@ pub fn get(caller: &Caller, path: &str, key: &Key) -> Result<Token, TokenError> 
         .map_err(|error| TokenError::Unreachable { url: url(), why: words(&error) })?;
     if !(200..300).contains(&reply.status) {
         let why = format!("it answers {}{}", reply.status, said(&reply.body));
-        return Err(TokenError::Refused { url: url(), why });
+        return Err(if is_of_the_key(reply.status, &reply.body) {
+            TokenError::NotAuthorized { url: url(), why }
+        } else {
+            TokenError::Refused { url: url(), why }
+        });
     }
     read(&reply.body)
         .ok_or_else(|| TokenError::Refused { url: url(), why: "its answer contains none".into() })
+}
+
+/// Returns whether a refusal is of the key or its secret.
+///
+/// Source: RFC 6749 §5.2, which lets servers answer 400 too.
+fn is_of_the_key(status: u16, body: &[u8]) -> bool {
+    let answer: Value = serde_json::from_slice(body).unwrap_or_default();
+    let names_the_client =
+        matches!(answer["error"].as_str(), Some("invalid_client" | "unauthorized_client"));
+    matches!(status, 401 | 403) || status == 400 && names_the_client
 }
 
 fn read(body: &[u8]) -> Option<Token> {
@@ -164,6 +186,21 @@ mod tests {
 
         assert_eq!((token.text.as_str(), token.lifetime.as_secs()), ("abc", 1800));
         assert_eq!((token.renew_after().as_secs(), unlimited.lifetime), (1199, USUAL_LIFETIME));
+    }
+
+    #[test]
+    fn a_refusal_of_the_key_is_told_from_others() {
+        let cases = [
+            (401, "", true),
+            (403, "{}", true),
+            (400, r#"{"error": "invalid_client"}"#, true),
+            (400, r#"{"error": "invalid_request"}"#, false),
+            (404, "", false),
+            (429, r#"{"error": "invalid_client"}"#, false),
+        ];
+        for (status, body, expected) in cases {
+            assert_eq!(is_of_the_key(status, body.as_bytes()), expected, "{status} {body}");
+        }
     }
 
     #[test]

@@ -171,8 +171,23 @@ fn a_token_is_fetched_with_the_key_and_the_secret_is_written_nowhere() {
     for text in [&file, &with_flag.stdout, &with_flag.stderr, &with_variable.stdout] {
         assert!(!text.contains(&secret), "{text}");
     }
-    assert_eq!((with_wrong.code, without.code), (Some(1), Some(2)), "{with_wrong:?} {without:?}");
+    assert_eq!((with_wrong.code, without.code), (Some(4), Some(2)), "{with_wrong:?} {without:?}");
     assert!(with_wrong.stderr.contains("no token from"), "{with_wrong:?}");
+}
+
+#[test]
+fn a_key_that_the_target_does_not_accept_exits_with_code_4() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let target = format!("http://{}/data/v3/ed-fi/students", server.api);
+    for how in [&["run", "--rate", "1"][..], &["capacity"]] {
+        let key = ["--target", &target, "--key", "k", "--secret", "s"];
+
+        let ran = place.run(&[&["lab"], how, &key].concat());
+
+        assert_eq!(ran.code, Some(4), "{how:?}: {ran:?}");
+        assert!(ran.stderr.contains("check --key and --secret"), "{how:?}: {ran:?}");
+    }
 }
 
 #[test]

@@ -286,7 +286,7 @@ fn a_server_that_refuses_the_key_or_has_no_courses_ends_the_test_with_the_reason
     let absent = with(&["--key", "k", "--secret", "s"], "http://127.0.0.1:1");
     let keyless = with(&[], &courses.url);
 
-    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert_eq!(refused.code, Some(4), "{refused:?}");
     assert!(refused.stderr.contains("answers 401"), "{}", refused.stderr);
     assert_eq!((absent.code, keyless.code), (Some(5), Some(2)));
 }

@@ -61,6 +61,7 @@ pub fn reach(caller: &Caller) -> Result<(), Failure> {
 pub fn first_token(caller: &Caller, path: &str, key: &Key) -> Result<Token, Failure> {
     token::get(caller, path, key).map_err(|error| match error {
         TokenError::Unreachable { .. } => Failure::Unreachable(error.to_string()),
+        TokenError::NotAuthorized { .. } => Failure::NotAuthorized(error.to_string()),
         TokenError::Refused { .. } => Failure::Failed(error.to_string()),
     })
 }

@@ -166,8 +166,11 @@ fn refused(what: &str, request: &Request, reply: &Reply) -> Failure {
     let path = String::from_utf8_lossy(&request.path);
     let place =
         if path.starts_with(API) { path.split('?').next().unwrap_or(API) } else { "/play/…" };
-    Failure::Failed(format!(
-        "{what} failed, so there is nothing to measure: {place} answers {}: {shown}",
-        reply.status
-    ))
+    let status = reply.status;
+    let text =
+        format!("{what} failed, so there is nothing to measure: {place} answers {status}: {shown}");
+    match status {
+        401 | 403 => Failure::NotAuthorized(text),
+        _ => Failure::Failed(text),
+    }
 }
