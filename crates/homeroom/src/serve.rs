@@ -97,9 +97,7 @@ impl Listeners {
         }
         let admin = bind(config.server.admin_listen, "server.admin_listen")?;
         if let Some(dir) = &config.blobs.dir {
-            expect_writable(dir).map_err(|error| {
-                Failure::Failed(format!("blobs.dir: {}: {error}", dir.display()))
-            })?;
+            expect_writable(dir).map_err(|error| Failure::of_path("blobs.dir", dir, &error))?;
         }
         Ok(Self { main, content, admin, log: request_log::open(&config.log)? })
     }
@@ -220,6 +218,10 @@ impl Server {
             let pause = self.config.courses.session_silence.0 / 4;
             of_courses.push(tokio::spawn(sweep_courses(self.app.courses.clone(), pause)));
             of_courses.push(tokio::spawn(queue_notices(self.app.courses.clone())));
+        }
+        // Nobody else has an embedded store open, so whoever ran its jobs is gone.
+        if !is_shared && let Err(error) = self.app.jobs.end_leases(ChangedAt::now()).await {
+            tracing::warn!(%error, "jobs of the server before are taken over when their leases end");
         }
         let kinds = kinds(&self.config, &self.app);
         let runner = Runner::start(&self.app.jobs, kinds, self.config.jobs.times());
@@ -417,7 +419,8 @@ fn tls(config: &ServerConfig) -> Result<Option<Tls>, Failure> {
         key: own.key,
     });
     let tls = Tls::new(identities.collect(), config.client_authorities.clone());
-    tls.map(Some).map_err(|error| Failure::Failed(format!("server.tls: {error}")))
+    // Every reason is in the settings or in a file that they name.
+    tls.map(Some).map_err(|error| Failure::Usage(format!("server.tls: {error}")))
 }
 
 /// Refuses a folder in which this process may not write, by the closest one that exists; makes nothing.

@@ -15,6 +15,9 @@ pub(crate) const NEXT_DUE: &str = "SELECT (SELECT min(due) FROM job WHERE state 
 pub(crate) const ABANDONED: &str = "SELECT id, attempts, unwanted FROM job \
      WHERE state = 'running' AND kind = ?1 AND due <= ?2 ORDER BY due LIMIT 64";
 
+/// Ends the leases of all running jobs.
+pub(crate) const END_LEASES: &str = "UPDATE job SET due = ?1 WHERE state = 'running' AND due > ?1";
+
 /// The next job of each owner, those first whose owners have the fewest running and have waited
 /// longest for a turn. From one owner to the next it is a look-up in an index, however many jobs an
 /// owner has.

@@ -58,6 +58,18 @@ impl Jobs {
         self.run(Plan { ask, decide }).await
     }
 
+    /// Ends the leases of all running jobs, so that they are taken over at once. Only for a process that
+    /// has the store to itself and runs no job yet: whoever had these jobs is gone.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub async fn end_leases(&self, now: ChangedAt) -> Result<(), JobError> {
+        let writes = vec![row::write(LANE.all(), sql::END_LEASES, vec![now.0.into()])];
+        let decide = move |_: Vec<Answer>| Decision::<(), JobError>::Write(writes.clone(), ());
+        self.run(Plan { ask: vec![], decide }).await
+    }
+
     /// Returns when something is to be done next with the jobs of a kind, if there are any.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Database, Place, Server};
+use crate::support::{Database, Place, Server, eventually};
 
 const DEAD: &str = "00000000000070008000000000000001";
 const QUEUED: &str = "00000000000070008000000000000002";
@@ -66,6 +66,26 @@ fn jobs_are_listed_shown_sent_again_and_cancelled_beside_a_server_which_counts_t
     ] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
+    assert_eq!(server.stop().code, Some(0));
+}
+
+#[test]
+fn what_a_killed_server_was_doing_is_taken_over_at_once_where_nobody_else_can_have_the_store() {
+    const LEFT: &str = "00000000000070008000000000000003";
+    let row = format!(
+        "INSERT INTO job (id, kind, owner, state, input, attempts, node, unwanted, created, changed, due) \
+         VALUES ('{LEFT}', 'bulk-operation', 'key-1', 'running', '{{}}', 1, 'killed', 0, 1000000, \
+         2000000, 9000000000000000);"
+    );
+    let place = Place::new();
+    place.key("FullAccess");
+    let file = place.data().join("homeroom.db");
+    rusqlite::Connection::open(&file).unwrap().execute_batch(&row).unwrap();
+    let server = Server::start(&place);
+
+    eventually("it is taken over", || {
+        place.json(&["jobs", "show", LEFT, "--json"])["state"] != "running"
+    });
     assert_eq!(server.stop().code, Some(0));
 }
 

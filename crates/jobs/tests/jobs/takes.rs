@@ -44,6 +44,27 @@ async fn each_job_is_taken_once_however_many_nodes_take_at_the_same_time() {
 }
 
 #[tokio::test]
+async fn whoever_has_the_store_to_itself_takes_over_what_was_running_at_once() {
+    for (name, jobs) in on_each() {
+        let id = jobs.enqueue(new("o"), START).await.unwrap();
+        let before = take_one(&jobs, "killed", START).await.unwrap();
+        assert_eq!(take_one(&jobs, "next", at(1)).await, None, "{name}: it has a lease");
+
+        jobs.end_leases(at(1)).await.unwrap();
+
+        // The first time puts it back into the queue.
+        let first = take_one(&jobs, "next", at(1)).await;
+        let again = match first {
+            Some(taken) => taken,
+            None => take_one(&jobs, "next", at(1)).await.expect(name),
+        };
+        assert_eq!((again.job.id, again.lease.attempt), (id, 2), "{name}");
+        let held = jobs.extend(vec![(before.lease, None)], at(90), at(2)).await.unwrap();
+        assert_eq!(held, [Held::Lost], "{name}");
+    }
+}
+
+#[tokio::test]
 async fn owners_have_turns_however_many_jobs_one_of_them_has() {
     for (name, jobs) in on_each() {
         for _ in 0..5 {
