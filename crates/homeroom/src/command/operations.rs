@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use homeroom_document::AuditProgress;
-use homeroom_store::{Store, StoreError, StoreUrl};
+use homeroom_store::{Options, Store, StoreError, StoreUrl};
 use serde_json::json;
 
 use crate::command::terminal::{ProgressLine, grouped};
@@ -136,7 +136,7 @@ struct Examined {
 }
 
 /// The least free space on the store's disk: the largest that the write-ahead log usually becomes.
-const FREE_MIN: u64 = 256 << 20;
+const FREE_MIN: u64 = Options::WAL_BYTES_MAX;
 
 /// Says how little space is left on the disk of a store of this size, if that is a problem: less
 /// than the write-ahead log may need, or less than a copy of the store.
@@ -255,7 +255,7 @@ mod tests {
     fn too_little_space_is_a_problem() {
         let space = |free| Space { free, size: 1 << 40 };
 
-        assert!(scarce(space(FREE_MIN - 1), 0).unwrap().contains("256"));
+        assert!(scarce(space(FREE_MIN - 1), 0).unwrap().ends_with("may need 64"));
         assert!(scarce(space(1 << 30), 2 << 30).unwrap().contains("2,048"));
         assert_eq!(scarce(space(2 << 30), 1 << 30), None);
     }

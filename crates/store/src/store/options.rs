@@ -37,6 +37,9 @@ pub struct Options {
 }
 
 impl Options {
+    /// The most bytes of SQLite's write-ahead log before writes wait for it, unless something else is set.
+    pub const WAL_BYTES_MAX: u64 = 64 << 20;
+
     /// Returns the default options for a location.
     pub fn new(url: StoreUrl) -> Self {
         Self {
@@ -48,7 +51,7 @@ impl Options {
             list_deadline: Duration::from_secs(5),
             page_bytes: 4_096,
             cache_kib: 16_384,
-            wal_bytes_max: 64 << 20,
+            wal_bytes_max: Self::WAL_BYTES_MAX,
             silence_max: crate::postgres::SILENCE_MAX,
             strict: None,
         }
