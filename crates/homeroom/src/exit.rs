@@ -1,7 +1,7 @@
 //! Exit codes, the same for every command.
 
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use homeroom_bulk::LoadError;
@@ -58,6 +58,19 @@ impl Failure {
     /// Returns a failure with what was being done and the error.
     pub fn because(doing: &str, error: impl std::fmt::Display) -> Self {
         Self::Failed(format!("{doing}: {error}"))
+    }
+
+    /// Returns a failure of a path that a setting names: one of the settings where the path itself is wrong,
+    /// so that nobody tries again in vain.
+    pub fn of_path(setting: &str, path: &Path, error: &std::io::Error) -> Self {
+        let text = format!("{setting}: {}: {error}", path.display());
+        match error.kind() {
+            ErrorKind::NotFound
+            | ErrorKind::NotADirectory
+            | ErrorKind::IsADirectory
+            | ErrorKind::PermissionDenied => Self::Usage(text),
+            _ => Self::Failed(text),
+        }
     }
 
     fn code(&self) -> u8 {

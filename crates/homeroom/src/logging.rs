@@ -83,9 +83,7 @@ pub fn start(config: &LogConfig, unfiled: Unfiled) -> Result<(), Failure> {
 /// Which file, and why.
 pub fn expect_audit(config: &LogConfig) -> Result<(), Failure> {
     let Some(path) = config.audit_file.as_ref().filter(|_| config.audit) else { return Ok(()) };
-    opened(path)
-        .map(drop)
-        .map_err(|error| Failure::Failed(format!("log.audit_file: {}: {error}", path.display())))
+    opened(path).map(drop).map_err(|error| Failure::of_path("log.audit_file", path, &error))
 }
 
 /// The file of the audit log. It is opened for each entry, so that it can be moved away at any time.

@@ -45,25 +45,37 @@ impl Readiness {
         self.ready.store(false, Ordering::Release);
     }
 
-    /// Answers `/readyz`: whether requests are accepted and, if the store is the cause, why not.
+    /// Answers `/readyz`: whether requests are accepted and, if not, why.
     fn answer(&self) -> Response {
-        let is_wanted = self.ready.load(Ordering::Acquire);
-        match self.store.trouble().filter(|_| is_wanted) {
-            None => state(is_wanted, "ready"),
-            Some(trouble) => {
-                let body = serde_json::json!({ "ready": false, "store": trouble.to_string() });
-                json_response(StatusCode::SERVICE_UNAVAILABLE, body.to_string())
+        let body = match (self.unwanted(), self.store.trouble()) {
+            (None, None) => return state(true, "ready"),
+            (Some(why), _) => serde_json::json!({ "ready": false, "server": why }),
+            (None, Some(trouble)) => {
+                serde_json::json!({ "ready": false, "store": trouble.to_string() })
             }
+        };
+        json_response(StatusCode::SERVICE_UNAVAILABLE, body.to_string())
+    }
+
+    /// Returns why the server itself wants no requests.
+    fn unwanted(&self) -> Option<&'static str> {
+        if self.ready.load(Ordering::Acquire) {
+            None
+        } else if self.started.load(Ordering::Acquire) {
+            Some("It is stopping.")
+        } else {
+            Some("It is starting.")
         }
     }
 
     /// Answers in the format of Ed-Fi's servers: the state of the whole and of each part.
     fn health(&self) -> Response {
-        let (is_wanted, trouble) = (self.ready.load(Ordering::Acquire), self.store.trouble());
+        let (unwanted, trouble) = (self.unwanted(), self.store.trouble());
+        let is_wanted = unwanted.is_none();
         let word = |is_well: bool| if is_well { "Healthy" } else { "Unhealthy" };
         let is_well = is_wanted && trouble.is_none();
         let why = trouble.as_ref().map_or_else(|| "It answers.".to_owned(), ToString::to_string);
-        let served = if is_wanted { "It accepts requests." } else { "It is starting or stopping." };
+        let served = unwanted.unwrap_or("It accepts requests.");
         let body = serde_json::json!({
             "status": word(is_well),
             "results": [

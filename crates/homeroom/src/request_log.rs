@@ -25,9 +25,8 @@ pub fn open(config: &LogConfig) -> Result<Option<AccessLog>, Failure> {
     let out: Box<dyn Write + Send> = match &config.requests_file {
         None => Box::new(std::io::stderr()),
         Some(path) => {
-            let file = Followed::open(path).map_err(|error| {
-                Failure::Failed(format!("log.requests_file: {}: {error}", path.display()))
-            })?;
+            let file = Followed::open(path)
+                .map_err(|error| Failure::of_path("log.requests_file", path, &error))?;
             Box::new(file)
         }
     };

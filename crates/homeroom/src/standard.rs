@@ -35,7 +35,8 @@ impl Standard {
     /// Names the version, file, line or resource at fault.
     pub fn read(config: &StandardConfig) -> Result<Self, Failure> {
         let sources = sources(config)?;
-        let model = link(&sources).map_err(|e| Failure::because("the model does not link", e))?;
+        let model = link(&sources)
+            .map_err(|error| Failure::Usage(format!("the model does not link: {error}")))?;
         let seed = shipped_seed(&model.projects[0].version).unwrap_or_default();
         Ok(Self { model: Arc::new(model), seed, change_store: config.change_store })
     }
@@ -56,11 +57,10 @@ pub fn composites(config: &StandardConfig, model: &Model) -> Result<Composites, 
     let mut files = vec![];
     for path in &config.composites {
         let name = path.display().to_string();
-        let wrong =
-            |error| Failure::because(&format!("standard.composites: reading {name}"), error);
+        let wrong = |error: std::io::Error| Failure::of_path("standard.composites", path, &error);
         let size = std::fs::metadata(path).map_err(wrong)?.len();
         if size > composites::FILE_BYTES_MAX as u64 {
-            return Err(Failure::Failed(format!(
+            return Err(Failure::Usage(format!(
                 "standard.composites: {name}: a file of composites may have at most {} KiB, but \
                  this one has {size} bytes",
                 composites::FILE_BYTES_MAX >> 10
@@ -70,7 +70,7 @@ pub fn composites(config: &StandardConfig, model: &Model) -> Result<Composites, 
         files.push((name, text));
     }
     let all = Composites::compile(model, &files)
-        .map_err(|error| Failure::because("standard.composites", error))?;
+        .map_err(|error| Failure::Usage(format!("standard.composites: {error}")))?;
     for category in &all.categories {
         for left_out in &category.left_out {
             let name = format!("{}/{}", category.organization, category.name);
@@ -136,10 +136,10 @@ fn extension_named(name: &str, version: &str) -> Result<Source, Failure> {
 
 fn from_file(path: &Path) -> Result<Source, Failure> {
     let name = path.display().to_string();
-    let wrong = |error: std::io::Error| Failure::because(&format!("reading {name}"), error);
+    let wrong = |error: std::io::Error| Failure::of_path("reading a model file", path, &error);
     let size = std::fs::metadata(path).map_err(wrong)?.len();
     if size > FILE_BYTES_MAX {
-        return Err(Failure::Failed(format!(
+        return Err(Failure::Usage(format!(
             "{name}: a model file may have at most {} MiB, but this one has {} bytes",
             FILE_BYTES_MAX >> 20,
             size
@@ -149,7 +149,7 @@ fn from_file(path: &Path) -> Result<Source, Failure> {
 }
 
 fn from_text(name: &str, text: &str) -> Result<Source, Failure> {
-    format::read(text).map_err(|error| Failure::because(name, error))
+    format::read(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))
 }
 
 /// Rejects names of resources that a model does not have.

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use crate::app::Configured;
 use crate::config::ConfigArgs;
 use crate::exit::{Exit, Failure};
 
@@ -30,6 +31,8 @@ pub fn run(args: ConfigCommandArgs) -> Result<Exit, Failure> {
     let ConfigCommand::Show { json } = args.command;
     let (config, layers) =
         args.config.read(&[]).map_err(|error| Failure::Usage(error.to_string()))?;
+    // What a server would refuse as it reads its standard is refused here.
+    Configured::read(&config)?;
     let settings = layers.explain(&config);
     if json {
         let all: Vec<_> = settings

@@ -180,7 +180,10 @@ fn a_server_told_to_stop_finishes_what_it_has_begun() {
     eventually("new connections are refused", || Wire::try_open(server.api).is_err());
     assert_eq!(idle.rest(), b"", "an idle connection is closed");
     let ready = server.admin_client().get("/readyz");
-    assert_eq!((ready.status, ready.json()), (503, json!({"ready": false})));
+    assert_eq!(
+        (ready.status, ready.json()),
+        (503, json!({"ready": false, "server": "It is stopping."}))
+    );
     assert_eq!(server.admin_client().get("/livez").status, 200);
     slow.send(end);
     let answer = slow.answer();

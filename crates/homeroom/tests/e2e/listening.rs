@@ -80,7 +80,7 @@ fn a_certificate_that_cannot_be_used_keeps_the_server_from_starting() {
 
     let ran = place.run(&["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
 
-    assert_ne!(ran.code, Some(0));
+    assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("server.tls") && ran.stderr.contains("api.pem"), "{ran:?}");
     assert!(!place.data().exists(), "nothing is made");
 }

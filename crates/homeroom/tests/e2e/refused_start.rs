@@ -21,7 +21,12 @@ fn serve_with(place: &Place, more: &[&str]) -> Ran {
 /// Checks that a server did not start, and that its log ends with one line that contains these words,
 /// without a panic.
 fn assert_failed(ran: &Ran, words: &[&str]) {
-    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_ended(ran, 1, words);
+}
+
+/// Does the same for a server that ends with this code.
+fn assert_ended(ran: &Ran, code: i32, words: &[&str]) {
+    assert_eq!(ran.code, Some(code), "{ran:?}");
     let last = ran.stderr.lines().last().unwrap_or_else(|| panic!("{ran:?}"));
     let logged: serde_json::Value = serde_json::from_str(last).unwrap();
     assert_eq!((&logged["level"], &logged["message"]), (&"ERROR".into(), &"cannot serve".into()));
@@ -57,9 +62,12 @@ fn a_file_or_folder_that_cannot_be_written_is_reported_before_anything_is_made()
         ("log.audit_file", "no/such/folder/audit.jsonl", &[]),
         ("blobs.dir", &file, &[]),
         ("blobs.dir", &within, &[]),
+        ("server.tls", "no/such/file.pem", &[]),
     ] {
         let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
-        let own = [("server.admin_listen", "127.0.0.1:0"), (setting, value)];
+        let identity = format!("[{{ certificate = \"{value}\", key = \"{value}\" }}]");
+        let set = if setting == "server.tls" { &identity } else { value };
+        let own = [("server.admin_listen", "127.0.0.1:0"), (setting, set)];
         for (name, value) in own.iter().chain(others) {
             let name = name.to_uppercase().replace('.', "__");
             command.env(format!("HOMEROOM_{name}"), value);
@@ -67,8 +75,27 @@ fn a_file_or_folder_that_cannot_be_written_is_reported_before_anything_is_made()
 
         let ran = Ran::to_its_end(&mut command);
 
-        assert_failed(&ran, &[setting, value]);
+        assert_ended(&ran, 2, &[setting, value]);
         assert!(!place.data().exists(), "{setting}: nothing was made");
+    }
+}
+
+#[test]
+fn a_standard_that_is_not_there_is_refused_by_the_server_and_by_config_show() {
+    let place = Place::new();
+    let missing = place.path("none.model").to_str().unwrap().to_owned();
+    for (name, value) in [
+        ("HOMEROOM_STANDARD__VERSION", "9"),
+        ("HOMEROOM_STANDARD__EXTENSIONS", "nothing"),
+        ("HOMEROOM_STANDARD__MODEL", &missing),
+    ] {
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+        for arguments in [&serve[..], &["config", "show"]] {
+            let ran = Ran::to_its_end(place.command(arguments).env(name, value));
+
+            assert_eq!(ran.code, Some(2), "{name} {arguments:?}: {ran:?}");
+            assert!(ran.stderr.contains(value), "{name} {arguments:?}: {ran:?}");
+        }
     }
 }
 

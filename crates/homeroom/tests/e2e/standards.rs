@@ -103,12 +103,12 @@ fn an_invalid_model_prevents_the_start_and_is_reported_with_its_place() {
     let broken = place.write("broken.model", format!("{head}resource Bus\n"));
     let dangling = place.write("dangling.model", format!("{head}resource A as\n  @ b -> B(c)\n"));
     for (version, extension, code, words) in [
-        ("5.2.0", broken.display().to_string(), 1, vec!["broken.model", "line 3"]),
-        ("5.2.0", dangling.display().to_string(), 1, vec!["mine/A", "nothing is named `B`"]),
-        ("5.2.0", place.path("none.model").display().to_string(), 1, vec!["none.model"]),
+        ("5.2.0", broken.display().to_string(), 2, vec!["broken.model", "line 3"]),
+        ("5.2.0", dangling.display().to_string(), 2, vec!["mine/A", "nothing is named `B`"]),
+        ("5.2.0", place.path("none.model").display().to_string(), 2, vec!["none.model"]),
         ("5.2.0", "tpdn".into(), 2, vec!["tpdn", "homograph, sample, tpdm"]),
         ("4.0.0", "tpdm".into(), 2, vec!["tpdm", "4.0.0"]),
-        ("5.2.0", "tpdm,tpdm".into(), 1, vec!["tpdm", "loaded once"]),
+        ("5.2.0", "tpdm,tpdm".into(), 2, vec!["tpdm", "loaded once"]),
         ("5.9", String::new(), 2, vec!["standard.version", "4.0.0, 5.2.0"]),
     ] {
         let ran = place.run(&[
@@ -169,7 +169,7 @@ fn invalid_composites_prevent_the_start_and_are_reported_with_their_line() {
     ] {
         let ran = place.run(&["serve", "--composites", file, "--listen", "127.0.0.1:0"]);
 
-        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert_eq!(ran.code, Some(2), "{ran:?}");
         for word in words {
             assert!(ran.stderr.contains(word), "no `{word}`: {ran:?}");
         }

@@ -23,7 +23,10 @@ fn a_server_told_to_stop_says_so_first_and_still_serves() {
     server.tell_to_stop();
 
     eventually("it is not ready", || server.client().get("/readyz").status == 503);
-    assert_eq!(server.admin_client().get("/readyz").json(), json!({"ready": false}));
+    assert_eq!(
+        server.admin_client().get("/readyz").json(),
+        json!({"ready": false, "server": "It is stopping."})
+    );
     assert_eq!(client.post(STUDENTS, &student("1", "Ada")).status, 201, "requests are answered");
     let mut fresh = Wire::open(server.api);
     fresh.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\n");

@@ -335,7 +335,7 @@ fn a_server_whose_audit_log_cannot_be_written_does_not_start() {
 
     let ran = crate::support::Ran::to_its_end(&mut command);
 
-    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("log.audit_file: no/such/folder/audit.jsonl"), "{ran:?}");
     assert!(!place.data().exists(), "nothing was made");
 }
