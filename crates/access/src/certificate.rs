@@ -1,5 +1,7 @@
 //! Recognizes clients by the certificate that they have shown in TLS.
 
+use std::cell::Cell;
+
 use homeroom_http::{Fingerprint, Kind, Problem, Timestamp};
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
@@ -36,8 +38,20 @@ impl Access {
         let mut hasher = blake3::Hasher::new();
         hasher.update(CACHE_CONTEXT);
         hasher.update(certificate.bytes());
-        let find = || self.registered(certificate, now);
-        let recognized = self.recognize_shown(&hasher.finalize(), now, find, |_| unregistered())?;
+        let (shown, has_lapsed) = (hasher.finalize(), Cell::new(false));
+        let recognize = || {
+            let find = || self.registered(certificate, now);
+            self.recognize_shown(&shown, now, find, |_| {
+                has_lapsed.set(true);
+                unregistered()
+            })
+        };
+        let mut recognized = recognize();
+        if has_lapsed.get() {
+            // What was remembered named a key that has it no more, and is forgotten. Another may have it.
+            recognized = recognize();
+        }
+        let recognized = recognized?;
         admitted(&recognized.client, scope)?;
         Ok(recognized)
     }

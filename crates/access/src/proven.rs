@@ -34,19 +34,15 @@ impl Access {
         lapsed: impl FnOnce(Lapsed) -> E,
     ) -> Result<Recognized, E> {
         let generation = self.generation();
-        match self.cache.get(shown, generation, now) {
+        let proven = match self.cache.get(shown, generation, now) {
             Some(Cached::Now(recognized)) => return Ok(recognized),
-            Some(Cached::Before(proven)) => {
-                match self.resolve(proven, shown, generation, now) {
-                    // It may have moved to another key, as a certificate does.
-                    Err(Lapsed::Key(_)) => {}
-                    resolved => return resolved.map_err(lapsed),
-                }
+            Some(Cached::Before(proven)) => proven,
+            None => {
+                self.count_verification();
+                verify()?
             }
-            None => {}
-        }
-        self.count_verification();
-        self.resolve(verify()?, shown, generation, now).map_err(lapsed)
+        };
+        self.resolve(proven, shown, generation, now).map_err(lapsed)
     }
 
     /// Returns whether somebody has proved what has this hash.

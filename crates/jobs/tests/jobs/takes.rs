@@ -56,7 +56,7 @@ async fn whoever_has_the_store_to_itself_takes_over_what_was_running_at_once() {
         let first = take_one(&jobs, "next", at(1)).await;
         let again = match first {
             Some(taken) => taken,
-            None => take_one(&jobs, "next", at(1)).await.expect(name),
+            None => take_one(&jobs, "next", at(1)).await.expect(&name),
         };
         assert_eq!((again.job.id, again.lease.attempt), (id, 2), "{name}");
         let held = jobs.extend(vec![(before.lease, None)], at(90), at(2)).await.unwrap();
