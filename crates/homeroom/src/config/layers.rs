@@ -321,6 +321,7 @@ fn names() -> Vec<(String, Value)> {
     config.log.requests_file = Some(PathBuf::new());
     config.log.audit_file = Some(PathBuf::new());
     config.server.client_rate = Some(50.0);
+    config.server.client_tokens_max = Some(15);
     config.server.content_listen = Some(SocketAddr::from(([127, 0, 0, 1], 8081)));
     config.server.public_url = Some("https://learn.example.org".into());
     config.server.content_url = Some("https://content.example.org".into());
