@@ -285,7 +285,13 @@ impl Finding<'_> {
         let (maps, others): (Vec<Unpacked>, Vec<Unpacked>) =
             unpacked.into_iter().partition(|file| is_toml(&file.inner));
         for Unpacked { inner, content, .. } in maps {
-            let Ok(spool) = content else { continue };
+            let spool = match content {
+                Ok(spool) => spool,
+                Err(problem) => {
+                    self.unreadable(&path.join(&inner), inner, problem);
+                    continue;
+                }
+            };
             if !CsvMaps::is_at(spool.path()) {
                 continue;
             }
@@ -400,7 +406,7 @@ impl Finding<'_> {
         let spooled = Spool::of(std::io::stdin().lock(), allows)
             .map_err(|error| wrong(format!("the standard input cannot be kept: {error}")))?;
         if let Some(problem) = spooled.damage {
-            return Err(wrong(problem));
+            return Err(wrong(problem.into_text()));
         }
         let (spool, name) = (spooled.spool, Path::new("stdin"));
         if let Some(packing) = Packing::of(spool.path(), false) {

@@ -1,14 +1,14 @@
 //! Files packed with gzip or in a zip archive.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use zip::ZipArchive;
 
 use crate::place::Malformed;
-use crate::spool::{Spool, Spooled};
+use crate::spool::{Damage, Spool, Spooled};
 
 /// Most bytes that the packed files of one path may have when they are unpacked.
 pub(crate) const UNPACKED_BYTES_MAX: u64 = 1 << 40;
@@ -93,8 +93,7 @@ pub(crate) fn unpack(
         Packing::Gzip => {
             let packed = file.metadata().map_err(unreadable)?.len();
             let inner = path.file_name().map(PathBuf::from).unwrap_or_default().with_extension("");
-            let decoder = MultiGzDecoder::new(BufReader::new(file));
-            Ok(vec![unpacked(inner, decoder, packed, left)?])
+            Ok(vec![unpacked(inner, Gzip::new(BufReader::new(file)), packed, left)?])
         }
         Packing::Zip => unzip(file, is_wanted, left),
     }
@@ -182,20 +181,64 @@ fn unpacked(
     let Spooled { spool, bytes, lines, damage } = spooled;
     *left = left.saturating_sub(bytes);
     if bytes == 0
-        && let Some(problem) = damage
+        && let Some(damage) = damage
     {
-        return Ok(Unpacked {
-            inner,
-            content: Err(format!("it cannot be unpacked: {problem}")),
-            damage: None,
-        });
+        let content = Err(format!("it cannot be unpacked: {}", damage.into_text()));
+        return Ok(Unpacked { inner, content, damage: None });
     }
-    let damage = damage.map(|problem| Malformed {
-        line: lines + 1,
-        column: 1,
-        message: format!("the packed file cannot be read any further: {problem}"),
-    });
+    let damage = match damage {
+        // Any of its bytes may be another, so that no record of it can be told from a good one.
+        Some(Damage::Wrong(problem)) => {
+            let content = Err(format!(
+                "the packed file is damaged ({problem}), and any of its records may be wrong; copy it \
+                 or pack it again"
+            ));
+            return Ok(Unpacked { inner, content, damage: None });
+        }
+        Some(Damage::Cut(problem)) => Some(Malformed {
+            line: lines + 1,
+            column: 1,
+            message: format!("the packed file cannot be read any further: {problem}"),
+        }),
+        None => None,
+    };
     Ok(Unpacked { inner, content: Ok(spool), damage })
+}
+
+/// The parts of a gzip file, one after the other, each with a checksum of its own.
+struct Gzip {
+    /// The part that is read; [`None`] after the last one.
+    part: Option<GzDecoder<BufReader<File>>>,
+    /// Whether a part before it was whole.
+    is_later: bool,
+}
+
+impl Gzip {
+    fn new(file: BufReader<File>) -> Self {
+        Self { part: Some(GzDecoder::new(file)), is_later: false }
+    }
+}
+
+impl Read for Gzip {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        while let Some(part) = &mut self.part {
+            match part.read(bytes) {
+                Ok(0) if !bytes.is_empty() => {
+                    let mut file = self.part.take().map(GzDecoder::into_inner);
+                    if let Some(file) = file.take_if(|file| !matches!(file.fill_buf(), Ok([]))) {
+                        (self.part, self.is_later) = (Some(GzDecoder::new(file)), true);
+                    }
+                }
+                // What was read is right, by its own checksum.
+                Err(error) if self.is_later && part.header().is_none() => {
+                    let problem = format!("what follows its last part is not gzip: {error}");
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem));
+                }
+                read => return read,
+            }
+        }
+        Ok(0)
+    }
 }
 
 /// Returns the path of an archive's file without steps out of the archive.

@@ -31,8 +31,33 @@ pub(crate) struct Spooled {
     pub bytes: u64,
     /// Number of line breaks in it.
     pub lines: u64,
-    /// Why the copy ends early.
-    pub damage: Option<String>,
+    /// Why the copy ends early, or is not to be trusted.
+    pub damage: Option<Damage>,
+}
+
+/// What is wrong with content that was copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Damage {
+    /// It ends early; what is there is right.
+    Cut(String),
+    /// It is not what was packed, at a place that nobody knows.
+    Wrong(String),
+}
+
+impl Damage {
+    fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Cut(error.to_string()),
+            _ => Self::Wrong(error.to_string()),
+        }
+    }
+
+    /// Returns what is wrong, as a sentence without its end.
+    pub(crate) fn into_text(self) -> String {
+        match self {
+            Self::Cut(problem) | Self::Wrong(problem) => problem,
+        }
+    }
 }
 
 /// A file that is written and then read as a [`Spool`].
@@ -96,13 +121,13 @@ impl Spool {
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    damage = Some(error.to_string());
+                    damage = Some(Damage::of(&error));
                     break;
                 }
             };
             bytes += read as u64;
             if let Err(problem) = allows(bytes) {
-                damage = Some(problem);
+                damage = Some(Damage::Cut(problem));
                 break;
             }
             lines += memchr::memchr_iter(b'\n', &chunk[..read]).count() as u64;
@@ -128,6 +153,6 @@ mod tests {
             assert_eq!(std::fs::read(all.spool.path()).unwrap(), b"a\nb\n");
         }
         assert_eq!((all.bytes, all.lines, all.damage), (4, 2, None));
-        assert_eq!(cut.unwrap().damage.as_deref(), Some("too much"));
+        assert_eq!(cut.unwrap().damage, Some(Damage::Cut("too much".to_owned())));
     }
 }

@@ -96,6 +96,107 @@ fn what_a_packed_file_holds_before_its_damage_is_loaded() {
     assert!(told("no zip archive") && told("the archive has no"), "{rejects:?}");
 }
 
+/// Packs content in an archive, and puts another byte into it.
+fn zip_with_fault(
+    method: zip::CompressionMethod,
+    name: &str,
+    content: &[u8],
+    at: Fault<'_>,
+) -> Vec<u8> {
+    let mut out = ZipWriter::new(std::io::Cursor::new(vec![]));
+    out.start_file(name, SimpleFileOptions::default().compression_method(method)).unwrap();
+    out.write_all(content).unwrap();
+    let mut bytes = out.finish().unwrap().into_inner();
+    let at = match at {
+        Fault::At(at) => name.len() + 30 + at,
+        Fault::In(text) => memmem(&bytes, text),
+    };
+    bytes[at] ^= 1;
+    bytes
+}
+
+/// Where a byte is another one.
+enum Fault<'t> {
+    /// So many bytes after the beginning of the packed content.
+    At(usize),
+    /// At the beginning of a text.
+    In(&'t str),
+}
+
+fn memmem(bytes: &[u8], text: &str) -> usize {
+    bytes.windows(text.len()).position(|window| window == text.as_bytes()).unwrap()
+}
+
+#[test]
+fn of_a_packed_file_with_a_wrong_checksum_no_record_is_loaded() {
+    let (target, folder) = (target(), Folder::new());
+    let records = |name: &str| {
+        let named = |n: u32| {
+            let mut pupil = pupil(&n.to_string());
+            pupil["lastSurname"] = json!(format!("{name}{n}"));
+            pupil
+        };
+        lines((0..2_000).map(named))
+    };
+    folder.write("good/students.jsonl", records("Good"));
+    let (before, rejects) = load_all(&target, &[&folder.path().join("good")]);
+    assert_eq!((before.loaded, rejects), (2_000, vec![]));
+    let names = |target: &_| {
+        let mut all: Vec<String> =
+            stored(target, "students").iter().map(|it| it["lastSurname"].to_string()).collect();
+        all.sort();
+        all
+    };
+    let good = names(&target);
+
+    let (deflated, plain) = (zip::CompressionMethod::Deflated, zip::CompressionMethod::Stored);
+    let worse = records("Worse");
+    let packed = |at: usize| {
+        let mut bytes = gzip(&worse);
+        let at = if at == 0 { bytes.len() - 8 } else { at };
+        bytes[at] ^= 1;
+        bytes
+    };
+    let middle = gzip(&worse).len() / 2;
+    let mut length = gzip(&worse);
+    *length.last_mut().unwrap() ^= 1;
+    // The first part of two is right by its own checksum, and is not told from the second.
+    let two = [gzip(&worse), packed(0)].concat();
+    let parts: Vec<(&str, Vec<u8>)> = vec![
+        (
+            "flipped.zip",
+            zip_with_fault(deflated, "students.jsonl", worse.as_bytes(), Fault::At(middle)),
+        ),
+        (
+            "letter.zip",
+            zip_with_fault(plain, "students.jsonl", worse.as_bytes(), Fault::In("orse7")),
+        ),
+        ("inner.zip", zip_with_fault(plain, "students.jsonl.gz", &gzip(&worse), Fault::At(middle))),
+        ("sum/students.jsonl.gz", packed(0)),
+        ("length/students.jsonl.gz", length),
+        ("two/students.jsonl.gz", two),
+    ];
+    for (name, bytes) in parts {
+        let path = folder.write(name, bytes);
+
+        let (summary, rejects) = load_all(&target, &[&path]);
+
+        assert_eq!((summary.loaded, summary.unchanged, summary.rejected), (0, 0, 1), "{name}");
+        let message = rejects[0]["message"].as_str().unwrap();
+        assert!(
+            message.starts_with("Nothing of this file was loaded: the packed file is damaged"),
+            "{message}"
+        );
+        assert!(message.contains("copy it or pack it again"), "{message}");
+        assert_eq!(names(&target), good, "{name}");
+    }
+    // What only follows the packed content does not belong to it.
+    let followed = [gzip(lines([pupil("5000")])), b"and more".to_vec()].concat();
+    let path = folder.write("after/students.jsonl.gz", followed);
+    let (summary, rejects) = load_all(&target, &[&path]);
+    assert_eq!((summary.loaded, summary.rejected), (1, 1), "{rejects:?}");
+}
+
 #[test]
 fn a_bomb_is_refused_and_the_other_files_are_loaded() {
     let (target, folder) = (target(), Folder::new());
