@@ -1,7 +1,6 @@
 //! An answer: its head as soon as it arrives, its body as a whole or in parts.
 #![expect(clippy::disallowed_methods, reason = "each phase of a request has a time limit")]
 
-use std::future::Future as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,6 +17,7 @@ use crate::driven::Lent;
 use crate::error::{Error, Phase, Tried};
 use crate::outgoing::Progress;
 use crate::permits::Permit;
+use crate::stall::rings;
 use crate::times::end_of;
 use crate::url::Url;
 
@@ -186,7 +186,7 @@ impl AnswerBody {
             self.is_set = true;
         }
         std::task::ready!(
-            self.alarm.as_mut().map_or(Poll::Pending, |alarm| alarm.as_mut().poll(context))
+            self.alarm.as_mut().map_or(Poll::Pending, |alarm| rings(alarm.as_mut(), context))
         );
         let (tried, limit) = (self.limits.tried.clone(), self.limits.gap);
         Poll::Ready(self.late().unwrap_or(Error::TimedOut { tried, phase: Phase::Body, limit }))

@@ -3,7 +3,6 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::future::Future as _;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -25,7 +24,7 @@ use crate::permits::Permits;
 use crate::request::{Body, Request};
 use crate::retry::{Attempt, Ended, retry_after};
 use crate::settings::Settings;
-use crate::stall::{Alarm, Stalled};
+use crate::stall::{Alarm, Stalled, rings};
 use crate::times::end_of;
 use crate::tls::Trust;
 use crate::url::{Origin, Url};
@@ -267,7 +266,7 @@ impl Client {
                         None => alarm.set(Some(sleep_until(end))),
                         Some(alarm) if alarm.deadline() != end => alarm.reset(end),
                         Some(alarm) => {
-                            ready!(alarm.poll(context));
+                            ready!(rings(alarm, context));
                             let tried = tried.clone();
                             return Poll::Ready(Error::TimedOut { tried, phase, limit });
                         }

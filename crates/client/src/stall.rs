@@ -69,6 +69,16 @@ impl Alarm {
     }
 }
 
+/// Returns whether the time of an alarm is over. A task that has read without a pause for so long that it
+/// has to let others go on gets no answer from its timers in that turn: the clock answers.
+pub fn rings(alarm: Pin<&mut Sleep>, context: &mut Context<'_>) -> Poll<()> {
+    let end = alarm.deadline();
+    match alarm.poll(context) {
+        Poll::Pending if Instant::now() >= end => Poll::Ready(()),
+        polled => polled,
+    }
+}
+
 /// A TCP connection that fails if it accepts no byte for too long. This also covers uploads whose
 /// answer has arrived, connections that are being closed, and TLS, whose closing message needs a
 /// writable socket.

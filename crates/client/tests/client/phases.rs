@@ -120,6 +120,19 @@ async fn waiting_for_an_answer_has_a_time_limit() {
 }
 
 #[tokio::test]
+async fn an_answer_has_a_time_limit_although_early_hints_never_end() {
+    let server = Server::start(|_, mut stream| async move {
+        read_request(&mut stream).await;
+        let hints = "HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n".repeat(1_000);
+        while stream.write_all(hints.as_bytes()).await.is_ok() {}
+    })
+    .await;
+    let client = client(|settings| settings.times.answer = SHORT);
+
+    assert_eq!(late(&client, server.get()).await, Some(Phase::Answer));
+}
+
+#[tokio::test]
 async fn each_part_of_an_answer_has_a_time_limit() {
     let server = Server::start(|_, mut stream| async move {
         read_request(&mut stream).await;

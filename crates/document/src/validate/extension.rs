@@ -92,7 +92,7 @@ extension Student
         let twice =
             r#"{"grand-bend":{"nickname":"Al"},"grandBend":{"nickname":"Bo"},"GrandBend":null}"#;
         assert_eq!(said(twice), Ok(strict));
-        let other = said(r#"{"grandBends":{"nickname":"Bo"}}"#).unwrap_err();
-        assert_eq!(other.keys().collect::<Vec<_>>(), ["$._ext.grandBends"]);
+        let other = said(r#"{"grandBends":{"nickname":"Bo"}}"#).unwrap();
+        assert!(!other.contains("_ext"), "{other}");
     }
 }

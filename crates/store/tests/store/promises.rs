@@ -148,9 +148,9 @@ async fn filters_windows_and_targets_agree_with_a_full_scan() {
             ListQuery { targets: vec![t1], conditions: vec![numbered], ..ListQuery::all(a) },
         ] {
             let rows = store.list(query.clone()).await.unwrap().rows;
-            let end = |run: usize| rows[rows.len() * run / 3 - 1].id;
+            let run = rows.len().div_ceil(3);
             let cuts = store.cuts(query, 3, 1).await.unwrap();
-            assert_eq!(cuts, Some(vec![end(1), end(2)]));
+            assert_eq!(cuts, Some(vec![rows[run - 1].id, rows[2 * run - 1].id]));
         }
         let nothing = ListQuery { conditions: vec![Condition::Never], ..ListQuery::all(a) };
         let never_changed = ListQuery { changed: Some((1 << 40, 1 << 41)), ..ListQuery::all(a) };

@@ -188,9 +188,10 @@ impl World {
         let rest = &ids[ids.len() / 2..];
         assert_eq!(skipped, rest[..rest.len().min(limit as usize)], "passing over {skip}");
         let cuts = runtime.block_on(self.store.cuts(query.clone(), 3, 2)).unwrap();
-        let runs = (ids.len() / 2).clamp(1, 3);
-        let last = |run: usize| DocumentId(ids[ids.len() * run / runs - 1]);
-        let ends = (!ids.is_empty()).then(|| (1..runs).map(last).collect::<Vec<_>>());
+        let runs: Vec<&[i64]> = ids.chunks(ids.len().div_ceil(3).max(2)).collect();
+        let ends = runs.split_last().map(|(_, runs)| {
+            runs.iter().filter_map(|run| Some(DocumentId(*run.last()?))).collect::<Vec<_>>()
+        });
         assert_eq!(cuts, ends, "{} cut", ids.len());
         assert_eq!(runtime.block_on(self.store.count(query)).unwrap(), ids.len() as u64);
         ids
