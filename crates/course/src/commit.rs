@@ -18,8 +18,8 @@ use crate::error::Error;
 use crate::launch_record::Launch;
 use crate::row::{Columns, Row, asks_of, json_column, rows_of, write, writes_of};
 use crate::run_time::{
-    ACTIVITY_BYTES_MAX, ActivityState, Completion, Forgotten, LaunchState, Own, Place, Progress,
-    Turn, apply, finish, whole,
+    ACTIVITY_BYTES_MAX, ActivityState, Completion, Forgotten, Held, LaunchState, Own, Place,
+    Progress, Session, Turn, apply, finish, whole,
 };
 use crate::settings::Settings;
 use crate::sql;
@@ -170,6 +170,9 @@ impl Save<'_> {
             return Ok((vec![], (done, false)));
         }
         let is_watched = self.watch.is_on(&own_settings);
+        let keeps = self.watch.keeps(&own_settings);
+        // An older Homeroom has not written down what was reached.
+        let is_unwritten = keeps && completed.is_some() && progress.reached.is_none();
         let place = Place {
             launch: &launch.id,
             created: launch.created,
@@ -204,7 +207,7 @@ impl Save<'_> {
         let was_open = known.is_some_and(|known| !known.is_ended);
         let known = known.or(result).cloned().unwrap_or_default();
         let gone = progress.trim(number);
-        let sessions = std::mem::take(&mut progress.sessions);
+        let mut sessions = std::mem::take(&mut progress.sessions);
         let own = Own {
             number,
             sessions: &sessions,
@@ -217,10 +220,21 @@ impl Save<'_> {
         };
         let mut launched = self.launched(known, &commit, own);
         share(&mut progress, &commit, version, own, &mut done);
-        let mut played = self.play(version, &commit, own, found, is_watched, &mut done)?;
+        let needs_before = is_watched || is_unwritten;
+        let mut played = self.play(version, &commit, own, found, needs_before, &mut done)?;
+        keep_held(&mut sessions, number, &mut played);
         keep_ended(&mut progress, &mut played, &mut done)?;
         let of = |states| whole(version.standard, &version.tree, states);
         let after = (!played.touched.is_empty()).then(|| of(&played.states));
+        let before = needs_before.then(|| of(&played.before));
+        if let Some(before) = before.filter(|_| is_unwritten) {
+            progress.reach(before, &played.before, keeps);
+        }
+        let told_before = before.map(|before| progress.told(before));
+        if let Some(after) = after {
+            progress.reach(after, &played.states, keeps);
+        }
+        let told_after = after.map(|after| progress.told(after));
         for (id, time) in &played.settled {
             let of =
                 if *id == launch.id { Some(&mut launched) } else { progress.launches.get_mut(id) };
@@ -271,7 +285,7 @@ impl Save<'_> {
         }
         let mut told = vec![];
         if is_watched {
-            let changed = after.map_or(0, |after| changes(of(&played.before), after));
+            let changed = told_before.zip(told_after).map_or(0, |(old, new)| changes(old, new));
             let subject = (self.registration, self.instance);
             told = self.watch.notices(&own_settings, subject, changed, commit.is_final);
             writes.extend(told.iter().map(|notice| notice.write(self.now)));
@@ -318,7 +332,7 @@ impl Save<'_> {
         commit: &Checked,
         own: Own<'_>,
         mut found: impl Iterator<Item = Answer>,
-        is_watched: bool,
+        needs_before: bool,
         done: &mut Acknowledged,
     ) -> Result<Played, Error> {
         let mut played = Played::default();
@@ -335,7 +349,7 @@ impl Save<'_> {
             let state = match played.states.entry(id.clone()) {
                 Entry::Vacant(unread) => {
                     let found = state_of(rows.first())?;
-                    if is_watched && !rows.is_empty() {
+                    if needs_before && !rows.is_empty() {
                         played.before.insert(id.clone(), found.clone());
                     }
                     unread.insert(found)
@@ -362,6 +376,7 @@ impl Save<'_> {
                 ));
             }
             played.settled.extend(change.settled);
+            played.held.push((id.clone(), change.held));
             if let Some(attempt) = change.ended {
                 played.ended.push((id.clone(), attempt));
             }
@@ -379,7 +394,7 @@ impl Save<'_> {
             let id = row.text()?;
             if let Entry::Vacant(unread) = played.states.entry(id.clone()) {
                 let state = unread.insert(row.json()?);
-                if is_watched {
+                if needs_before {
                     played.before.insert(id, state.clone());
                 }
             }
@@ -415,11 +430,13 @@ impl Save<'_> {
 #[derive(Debug, Default)]
 struct Played {
     states: BTreeMap<String, ActivityState>,
-    /// The states before, where somebody may have to be told of changes.
+    /// The states before, where these are needed.
     before: BTreeMap<String, ActivityState>,
     touched: Vec<String>,
     /// Attempts that have ended because new ones began.
     ended: Vec<(String, ActivityState)>,
+    /// What the page has said of activities whose content has set nothing, or that it has set something.
+    held: Vec<(String, Option<Held>)>,
     /// Times of launches that an older Homeroom has kept with the activities.
     settled: Vec<(String, u64)>,
     /// The session's time on the activities that were touched, before and afterwards.
@@ -488,6 +505,17 @@ fn share(
     if !superseded.is_empty() {
         superseded.truncate(WARNINGS_MAX);
         done.superseded.insert(version.tree.id.clone(), superseded);
+    }
+}
+
+/// Keeps with a session what its page has said of activities whose content has set nothing.
+fn keep_held(sessions: &mut BTreeMap<u32, Session>, number: u32, played: &mut Played) {
+    let Some(session) = sessions.get_mut(&number) else { return };
+    for (id, held) in std::mem::take(&mut played.held) {
+        match held {
+            Some(held) => _ = session.held.insert(id, held),
+            None => _ = session.held.remove(&id),
+        }
     }
 }
 

@@ -61,6 +61,7 @@ pub(crate) fn report(
     let states = attempts.states;
     let found = outcomes(version.standard, &version.tree, states);
     let whole = found.get(&version.tree.id).copied().unwrap_or(Outcome::UNKNOWN);
+    let whole = registration.progress.told(whole);
     let mut all = Map::new();
     let mut put = |name: &str, value: Value| {
         if !value.is_null() {

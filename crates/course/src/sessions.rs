@@ -137,7 +137,13 @@ impl End {
             states.insert(row.text()?, row.json()?);
         }
         let Version { standard, tree, .. } = &*self.version;
+        let keeps = self.watch.keeps(&own);
         let before = whole(*standard, tree, &states);
+        if completed.is_some() && progress.reached.is_none() {
+            // An older Homeroom has not written it down.
+            progress.reach(before, &states, keeps);
+        }
+        let told_before = progress.told(before);
         let mut writes = vec![gone];
         for (id, state) in &mut states {
             if state.launch != *launch || !time_out(state) {
@@ -155,6 +161,8 @@ impl End {
             writes.push(write(sql::COMMIT_STATE, arguments));
         }
         let after = whole(*standard, tree, &states);
+        progress.reach(after, &states, keeps);
+        let told_after = progress.told(after);
         if let Some(known) = progress.launches.get_mut(launch)
             && states.values().all(|state| state.launch.is_empty() || state.launch == *launch)
         {
@@ -171,7 +179,7 @@ impl End {
         ];
         writes.push(write(sql::SESSION_TIMED_OUT, arguments));
         let subject = (registration.as_str(), *instance);
-        let told = self.watch.notices(&own, subject, changes(before, after), true);
+        let told = self.watch.notices(&own, subject, changes(told_before, told_after), true);
         writes.extend(told.iter().map(|notice| notice.write(self.now)));
         Ok((writes, Some(!told.is_empty())))
     }

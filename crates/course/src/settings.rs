@@ -34,6 +34,9 @@ pub(crate) const COMMIT_FREQUENCY: &str = "PlayerCommCommitFrequency";
 /// When the values of an activity begin again.
 pub(crate) const RESETS: &str = "PlayerResetRunTimeData";
 
+/// Whether a registration that is completed may become incomplete again.
+pub(crate) const STATUS_CHANGE: &str = "PlayerAllowCompleteStatusChange";
+
 /// What is shown instead of a secret.
 pub(crate) const MASK: &str = "********";
 
@@ -166,7 +169,14 @@ pub(crate) const KNOWN: &[Known] = &[
          not suspended the course there, and is the default of SCORM 2004.",
     ),
     known("PlayerLaunchCompletedRegsAsNoCredit", Type::Boolean, "false", NO_EFFECT),
-    known("PlayerAllowCompleteStatusChange", Type::Boolean, "true", NO_EFFECT),
+    known(
+        STATUS_CHANGE,
+        Type::Boolean,
+        "false",
+        "Whether the completion, success and score of a registration that is completed follow whatever \
+         content says later. Otherwise they stay until a later attempt completes it again, and what was \
+         passed is not failed.",
+    ),
     known("PlayerFinishCausesImmediateCommit", Type::Boolean, "true", NO_EFFECT),
     known("PlayerWrapScoWindowWithApi", Type::Boolean, "false", NO_EFFECT),
     known("WhenToRestartRegistration", Type::Text, "never", NO_EFFECT),

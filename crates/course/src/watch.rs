@@ -1,4 +1,4 @@
-//! What settings say of commits: who is to be told of changes, and when values begin again.
+//! What settings say of commits: who is to be told of changes, when values begin again, and what stays.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::courses::Courses;
 use crate::error::Error;
 use crate::notice::{NewNotice, POST_BACK, REGISTRATION_CHANGED, bit, names, receiver};
 use crate::run_time::{Outcome, Resets};
-use crate::settings::{POST_BACK_URL, RESETS, Settings, in_force};
+use crate::settings::{POST_BACK_URL, RESETS, STATUS_CHANGE, Settings, in_force};
 use crate::subscription::Subscription;
 use crate::version::Version;
 
@@ -17,6 +17,8 @@ pub(crate) struct Watch {
     inherited: String,
     /// When values begin again if the registration does not say it.
     resets: Resets,
+    /// Whether what is completed may change again, if the registration does not say it.
+    may_change: bool,
     subscriptions: Arc<Vec<Subscription>>,
 }
 
@@ -37,6 +39,11 @@ impl Watch {
     /// Returns when the values of a registration with these settings begin again.
     pub(crate) fn resets(&self, own: &Settings) -> Resets {
         own.get(RESETS).map_or(self.resets, |word| Resets::of(word))
+    }
+
+    /// Returns whether what a registration with these settings has been completed with stays.
+    pub(crate) fn keeps(&self, own: &Settings) -> bool {
+        !own.get(STATUS_CHANGE).map_or(self.may_change, |word| word == "true")
     }
 
     /// Returns whether anybody may have to be told of a registration with these settings.
@@ -88,6 +95,8 @@ impl Courses {
         let levels = self.levels_of(version, now).await?;
         let inherited = in_force(&levels, POST_BACK_URL).to_owned();
         let resets = Resets::of(in_force(&levels, RESETS));
-        Ok(Watch { inherited, resets, subscriptions: self.subscriptions(now).await? })
+        let may_change = in_force(&levels, STATUS_CHANGE) == "true";
+        let subscriptions = self.subscriptions(now).await?;
+        Ok(Watch { inherited, resets, may_change, subscriptions })
     }
 }

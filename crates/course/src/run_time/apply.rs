@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::begin::{Entered, entered};
 use super::duration;
 use super::session::Own;
-use super::state::{ActivityState, Spell};
+use super::state::{ActivityState, Held, Spell};
 use crate::package::{Activity, Standard};
 
 /// What a commit says about one activity, after its elements were checked.
@@ -48,6 +48,8 @@ pub(crate) struct Change {
     pub(crate) ended: Option<ActivityState>,
     /// The time of a launch that an older Homeroom has kept with the activity: it counts as the launch's own.
     pub(crate) settled: Option<(String, u64)>,
+    /// What is kept of the commit, which has changed nothing, until content sets something.
+    pub(crate) held: Option<Held>,
 }
 
 /// Longest time that passes between two commits and counts as learning, where content does not say
@@ -59,6 +61,8 @@ pub(crate) const ACTIVITY_BYTES_MAX: usize = 2 << 20;
 const COLLECTED_BYTES_MAX: usize = 1 << 20;
 /// Most values of an activity.
 const VALUES_MAX: usize = 20_000;
+/// Most bytes of the objectives' ids of an activity whose content has set nothing.
+const HELD_BYTES_MAX: usize = 16 << 10;
 /// Most bytes of interactions that are kept beside the others.
 const BESIDE_BYTES_MAX: usize = 128 << 10;
 
@@ -74,10 +78,15 @@ const OF_SESSION: [&str; 4] =
 /// their pages were opened.
 ///
 /// A page that enters the activity after content has ended its last session begins another attempt, as
-/// [`entered`] says.
+/// [`entered`] says, once its content has set something: a page that is opened and closed changes nothing.
 ///
 /// Source: SCORM 1.2 RTE §3.4.4 (`session_time`, `total_time`), SCORM 2004 RTE §4.2, §2.1.1 (attempts).
-pub(crate) fn apply(state: &mut ActivityState, commit: Applied, own: Own<'_>, now: i64) -> Change {
+pub(crate) fn apply(
+    state: &mut ActivityState,
+    mut commit: Applied,
+    own: Own<'_>,
+    now: i64,
+) -> Change {
     let mut change = Change { settled: fold(state, own), ..Change::default() };
     let is_first = state.attempts == 0;
     let is_before = own.is_before(state.latest);
@@ -97,6 +106,16 @@ pub(crate) fn apply(state: &mut ActivityState, commit: Applied, own: Own<'_>, no
         Attempt::New => !has_begun,
         Attempt::Number(number) => number > state.attempts,
     };
+    let says_nothing = !commit.cmi.keys().any(|name| !is_id_of_objective(name))
+        && (!commit.is_exit || how != Entered::GoesOn);
+    if says_nothing && !is_first && known.is_none() && !is_before && !is_asked {
+        change.held = Some(hold(commit.cmi, own, now));
+        return change;
+    }
+    let held = own.held().filter(|_| known.is_none());
+    for (name, value) in held.into_iter().flat_map(|held| &held.cmi) {
+        commit.cmi.entry(name.clone()).or_insert_with(|| value.clone());
+    }
     let begins = is_asked || how == Entered::Anew;
     if is_asked && is_before {
         change.superseded.push("attempt".into());
@@ -111,7 +130,8 @@ pub(crate) fn apply(state: &mut ActivityState, commit: Applied, own: Own<'_>, no
         state.attempts = state.attempts.saturating_add(1);
     }
     let is_known = state.sessions.contains_key(&own.number);
-    let fresh = Spell { begun: now, measured: now, is_past: is_before_attempt, ..Spell::default() };
+    let begun = held.map_or(now, |held| held.begun);
+    let fresh = Spell { begun, measured: begun, is_past: is_before_attempt, ..Spell::default() };
     let mut spell = state.sessions.get(&own.number).copied().unwrap_or(fresh);
     spell.has_begun = has_begun || (begins && !is_before);
     if !is_known {
@@ -181,6 +201,25 @@ pub(crate) fn apply(state: &mut ActivityState, commit: Applied, own: Own<'_>, no
         }
     }
     change
+}
+
+/// Returns whether an element is the id of an objective, which content gets from the manifest.
+fn is_id_of_objective(name: &str) -> bool {
+    let rest = name.strip_prefix("cmi.objectives.").and_then(|rest| rest.strip_suffix(".id"));
+    rest.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Returns what is kept of a commit that sets nothing, with what was kept before.
+fn hold(ids: BTreeMap<String, String>, own: Own<'_>, now: i64) -> Held {
+    let mut held = own.held().cloned().unwrap_or(Held { begun: now, ..Held::default() });
+    let mut bytes: usize = held.cmi.iter().map(|(name, value)| name.len() + value.len()).sum();
+    for (name, value) in ids {
+        bytes += name.len() + value.len();
+        if bytes <= HELD_BYTES_MAX {
+            held.cmi.insert(name, value);
+        }
+    }
+    held
 }
 
 /// What global objectives are made of.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use homeroom_store::Uuid;
 
 use super::begin::Resets;
-use super::state::{LaunchState, Partial, Progress, Session};
+use super::state::{Held, LaunchState, Partial, Progress, Session};
 use crate::package::Standard;
 
 /// Most sessions of an instance whose numbers are kept. A session that is forgotten is refused.
@@ -219,6 +219,11 @@ impl Own<'_> {
     pub(crate) fn resumes(&self) -> bool {
         let resumes = self.sessions.get(&self.number).and_then(|own| own.resumes.as_deref());
         resumes == Some(self.activity)
+    }
+
+    /// Returns what its page has said of its activity before content has set anything.
+    pub(crate) fn held(&self) -> Option<&Held> {
+        self.sessions.get(&self.number)?.held.get(self.activity)
     }
 
     /// Returns the session of a launch whose player sends no id.

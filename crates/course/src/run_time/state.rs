@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::reached::Reached;
 use super::status::Outcome;
 
 /// What the run-time has saved of an activity.
@@ -235,6 +236,9 @@ pub(crate) struct Progress {
     /// The bytes of the attempts that have ended and were kept with all that they held.
     #[serde(skip_serializing_if = "is_naught")]
     pub(crate) ended_bytes: usize,
+    /// What the course has been completed with, where that is not taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reached: Option<Reached>,
 }
 
 /// Where the player's own text has the global objectives that it knows.
@@ -322,6 +326,19 @@ pub(crate) struct Session {
     /// The activity at which the learner had left the course then, to go on there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) resumes: Option<String>,
+    /// The activities whose content it has begun, and that has set nothing yet.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) held: BTreeMap<String, Held>,
+}
+
+/// What a page has said of an activity whose content has set nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) struct Held {
+    /// When it has said so first.
+    pub(crate) begun: i64,
+    /// The ids of the objectives that content has got from the manifest.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) cmi: BTreeMap<String, String>,
 }
 
 /// A commit that comes in parts, of which some are missing.

@@ -126,7 +126,8 @@ fn a_launch_after_an_attempt_of_scorm_2004_that_has_ended_begins_another_one() {
         }
         let found = report(lms, "new");
         assert_eq!(lesson(&found)["attempts"], 2, "{found}");
-        assert_eq!(found["registrationSuccess"], "UNKNOWN");
+        assert_eq!(lesson(&found)["activitySuccess"], "UNKNOWN");
+        assert_eq!(found["registrationSuccess"], "PASSED", "what was reached stays");
         assert_eq!(found["totalSecondsTracked"], 660.0);
         assert_eq!(answers(&lesson(&found)["runtime"]), said(&[("q2", "incorrect")]));
         let former = lesson(&found)["earlierAttempts"].as_array().unwrap();
@@ -162,6 +163,126 @@ fn a_launch_after_an_attempt_of_scorm_2004_that_has_ended_begins_another_one() {
             fourth.send(lms, sequence, &json!({ "attempt": 3, "cmi": { "cmi.location": "p1" } }));
         }
         assert_eq!(lesson(&report(lms, "new"))["attempts"], 3);
+    });
+}
+
+/// What a registration has come to: completion, success, score and date.
+fn result(lms: &mut Learning, registration: &str) -> Value {
+    let found = lms.get(&format!("/registrations/{registration}"));
+    let of = |name: &str| found[name].clone();
+    assert_eq!(found["completedDate"].is_null(), found["registrationCompletion"] != "COMPLETED");
+    json!([
+        of("registrationCompletion"),
+        of("registrationSuccess"),
+        found["score"]["scaled"],
+        of("completedDate")
+    ])
+}
+
+#[test]
+fn a_finished_course_that_is_opened_again_keeps_its_result() {
+    on_each_store(|lms| {
+        let passed = json!({ "cmi.completion_status": "completed", "cmi.success_status": "passed",
+            "cmi.score.scaled": "0.9", "cmi.exit": "normal" });
+        let passed = json!({ "cmi": passed, "exit": true, "final": true, "suspended": null });
+        Page::of(lms, "new").send(lms, 1, &passed);
+        let reached = result(lms, "new");
+        assert_eq!(
+            reached.as_array().unwrap()[..3],
+            [json!("COMPLETED"), json!("PASSED"), json!(90.0)]
+        );
+
+        // Content only begins, gets the objectives of the manifest, and its window is closed or left.
+        let begun = json!({ "activity": "lesson", "cmi": { "cmi.objectives.0.id": "aim" }, "exit": false,
+            "suspended": "lesson", "calls": [[1, "Initialize", "", "", "true", 0]] });
+        let second = Page::of(lms, "new");
+        second.send(lms, 1, &begun);
+        second.send(
+            lms,
+            2,
+            &json!({ "closing": true, "activity": "lesson", "suspended": "lesson" }),
+        );
+        let third = Page::of(lms, "new");
+        third.send(lms, 1, &begun);
+        third.send(
+            lms,
+            2,
+            &json!({ "activity": "lesson", "exit": true, "final": true, "suspended": null }),
+        );
+        assert_eq!(result(lms, "new"), reached);
+        let found = report(lms, "new");
+        assert_eq!(lesson(&found)["attempts"], 1, "{found}");
+        assert_eq!(lesson(&found)["activitySuccess"], "PASSED");
+
+        // Once it sets something, another attempt begins. Its result counts when it is completed, if it is no worse.
+        let fourth = Page::of(lms, "new");
+        fourth.send(lms, 1, &begun);
+        fourth.send(
+            lms,
+            2,
+            &json!({ "cmi": { "cmi.completion_status": "incomplete",
+            "cmi.objectives.0.success_status": "failed" } }),
+        );
+        let found = report(lms, "new");
+        assert_eq!(lesson(&found)["attempts"], 2, "{found}");
+        assert_eq!(lesson(&found)["activityCompletion"], "INCOMPLETE");
+        assert_eq!(lesson(&found)["runtime"]["runtimeObjectives"][0]["id"], "aim", "{found}");
+        assert_eq!(result(lms, "new"), reached);
+        let done = |success: &str, score: &str| {
+            json!({ "cmi": { "cmi.completion_status": "completed", "cmi.success_status": success,
+                "cmi.score.scaled": score } })
+        };
+        fourth.send(lms, 3, &done("failed", "0.1"));
+        assert_eq!(result(lms, "new"), reached);
+        fourth.send(lms, 4, &done("passed", "0.8"));
+        let mut better = reached;
+        better[2] = json!(80.0);
+        assert_eq!(result(lms, "new"), better);
+
+        // Where the setting says so, statuses follow the content.
+        let setting = json!({ "settingId": "PlayerAllowCompleteStatusChange", "value": "true" });
+        let settings = json!({ "settings": [setting] });
+        assert_eq!(lms.post("/registrations/new/configuration", &settings).status, 204);
+        fourth.send(lms, 5, &json!({ "cmi": { "cmi.completion_status": "incomplete" } }));
+        assert_eq!(result(lms, "new")[0], "INCOMPLETE");
+
+        // Content of SCORM 1.2 that says "incomplete" whenever it begins.
+        let passed = json!({ "cmi.core.lesson_status": "passed", "cmi.core.score.raw": "95" });
+        Page::of(lms, "old").send(lms, 1, &json!({ "cmi": passed, "exit": true, "final": true }));
+        let reached = result(lms, "old");
+        assert_eq!(reached[2], 95.0);
+        let second = Page::of(lms, "old");
+        second.send(lms, 1, &json!({ "cmi": { "cmi.core.lesson_status": "incomplete" } }));
+        assert_eq!(result(lms, "old"), reached);
+    });
+}
+
+#[test]
+fn a_course_of_several_lessons_that_was_ended_keeps_its_result_when_it_is_opened_again() {
+    on_each_store(|lms| {
+        let manifest = "<manifest identifier='m' xmlns:adlcp='http://www.adlnet.org/xsd/adlcp_v1p3'><metadata>\
+            <schemaversion>2004 4th Edition</schemaversion></metadata><organizations><organization identifier='o'>\
+            <title>T</title><item identifier='one' identifierref='r'><title>1</title></item>\
+            <item identifier='two' identifierref='r'><title>2</title></item></organization></organizations>\
+            <resources><resource identifier='r' adlcp:scormType='sco' href='a.html'/></resources></manifest>";
+        lms.import("two", &packed(&[("imsmanifest.xml", manifest), ("a.html", "a")]));
+        lms.register("two", "two");
+        let first = Page::of(lms, "two");
+        for (sequence, id) in [(1, "one"), (2, "two")] {
+            let cmi = json!({ "cmi.completion_status": "completed", "cmi.success_status": "passed",
+                "cmi.score.scaled": "0.7", "cmi.exit": "normal" });
+            first.send(lms, sequence, &json!({ "activity": id, "cmi": cmi, "exit": true }));
+        }
+        first.send(lms, 3, &json!({ "final": true, "suspended": null }));
+        let reached = result(lms, "two");
+        assert_eq!(reached[1], "PASSED", "{reached}");
+
+        let second = Page::of(lms, "two");
+        second.send(lms, 1, &json!({ "activity": "one", "exit": false, "suspended": "one" }));
+        assert_eq!(result(lms, "two"), reached);
+        assert_eq!(report(lms, "two")["activityDetails"]["activitySuccess"], "PASSED");
+        second.send(lms, 2, &json!({ "activity": "one", "cmi": { "cmi.location": "p1" } }));
+        assert_eq!(result(lms, "two"), reached);
     });
 }
 

@@ -117,6 +117,15 @@ fn a_result_is_posted_as_the_registration_asks_until_it_is_taken() {
         assert!(body.get("activityDetails").is_none(), "{body}");
         assert!(is_signed(&taken, &secret), "{taken:?}");
 
+        // A completion is not withdrawn when the course is begun again.
+        let launch = lms.launch("r-2");
+        let again = json!({ "sequence": 1, "final": true, "suspended": "lesson",
+            "cmi": { "cmi.core.lesson_status": "incomplete" } });
+        assert_eq!(lms.commit(&launch, &again).status, 200);
+        let body: Value = serde_json::from_str(&field(&short.nth(2).body, "data")).unwrap();
+        assert_eq!(body["registrationCompletion"], "COMPLETED", "{body}");
+        assert_eq!(body["registrationSuccess"], "PASSED");
+
         // Secrets are shown nowhere.
         let shown = lms.get("/registrations/r-1/configuration").to_string();
         let jobs = place.done(&["jobs", "list", "--json"]);
