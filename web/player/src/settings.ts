@@ -23,7 +23,6 @@ function activity(one: Activity): Record<string, unknown> {
     isVisible: one.visible ?? true,
     children: (one.children ?? []).map(activity),
     attemptLimit: rules.limits?.attemptLimit,
-    attemptAbsoluteDurationLimit: rules.limits?.attemptAbsoluteDurationLimit,
     primaryObjective: objectives.find((found) => found["isPrimary"] === true),
     objectives: objectives.filter((found) => found["isPrimary"] !== true),
     sequencingControls: controls(rules),

@@ -225,7 +225,8 @@ export class Stage {
     const cmi = (this.values[id] ??= {});
     const core = this.standard === "1.2" ? "cmi.core." : "cmi.";
     const exit = cmi[`${core}exit`] ?? "";
-    cmi[`${core}entry`] = !session.hasEnded || exit === "suspend" || exit === "logout" ? "resume" : "";
+    const isToGoOn = exit === "suspend" || (exit === "logout" && this.standard === "2004");
+    cmi[`${core}entry`] = !session.hasEnded || isToGoOn ? "resume" : "";
     this.earlier[id] = (this.earlier[id] ?? 0) + session.time;
     const before = readDuration(cmi[`${core}total_time`] ?? "") ?? 0;
     cmi[`${core}total_time`] = this.duration(before + session.time);
