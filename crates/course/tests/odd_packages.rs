@@ -233,6 +233,35 @@ fn archives_that_cannot_be_played_say_why() {
 }
 
 #[test]
+fn a_method_of_packing_that_nobody_knows_is_told_once_and_by_name() {
+    let text = one(RESOURCE);
+    let mut bytes = packed(&[("a.html", "a"), ("imsmanifest.xml", &text)]);
+    for (mark, offset) in [(b"PK\x03\x04", 8), (b"PK\x01\x02", 10)] {
+        let places = (0..bytes.len() - 4).filter(|at| bytes[*at..].starts_with(mark));
+        for at in places.collect::<Vec<_>>() {
+            bytes[at + offset..at + offset + 2].copy_from_slice(&12_u16.to_le_bytes());
+        }
+    }
+
+    let package = read(&bytes);
+
+    assert_eq!(codes(&package), ["method"], "{:?}", package.findings);
+    let failure = package.failure();
+    assert!(failure.contains("2 files packed with bzip2"), "{failure}");
+}
+
+#[test]
+fn titles_have_one_line() {
+    let text =
+        one(RESOURCE).replace(">T<", ">\n  Golf \r\n\t for all\n<").replace(">I<", ">a\n b<");
+
+    let package = read(&packed(&[("imsmanifest.xml", &text), ("a.html", "a")]));
+
+    let tree = package.tree.unwrap();
+    assert_eq!((tree.title.as_str(), tree.children[0].title.as_str()), ("Golf for all", "a b"));
+}
+
+#[test]
 fn manifests_with_odd_parts_are_played_with_warnings() {
     let item = |rest: &str| format!("<item identifier='i' {rest}><title>I</title></item>");
     let organization = |items: &str| {
@@ -247,6 +276,17 @@ fn manifests_with_odd_parts_are_played_with_warnings() {
             "two organizations",
             manifest(&format!("{good}{}", good.replace("'i'", "'j'")), RESOURCE),
             Some("organizations"),
+        ),
+        (
+            "a default organization without items",
+            manifest(&format!("{}{good}", organization("").replace("'o'", "'e'")), RESOURCE)
+                .replace("<organizations>", "<organizations default='e'>"),
+            Some("organization-empty"),
+        ),
+        (
+            "a dependency that is not there",
+            manifest(&good, &RESOURCE.replace("/>", "><dependency identifierref='x'/></resource>")),
+            Some("missing-dependency"),
         ),
         (
             "an item without resource",

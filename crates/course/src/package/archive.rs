@@ -1,6 +1,6 @@
 //! The files of a package, whose names and sizes are not to be trusted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};
 
@@ -43,6 +43,8 @@ impl Entry {
 pub(crate) struct Archive {
     pub(crate) zip: ZipArchive<BufReader<File>>,
     pub(crate) entries: Vec<Entry>,
+    /// Paths of files that are among the findings and not among the entries.
+    pub(crate) refused: Vec<String>,
     /// The bytes of the archive itself.
     pub(crate) packed: u64,
 }
@@ -66,6 +68,8 @@ impl Archive {
         }
         let mut entries: Vec<Entry> = vec![];
         let mut known: HashMap<String, usize> = HashMap::new();
+        let mut refused: Vec<String> = vec![];
+        let mut methods: BTreeMap<&str, (String, usize)> = BTreeMap::new();
         let (mut junk, mut declared) = (0_usize, 0_u64);
         let mut places = vec![];
         for index in 0..zip.len() {
@@ -91,21 +95,21 @@ impl Archive {
             if entry.unix_mode().is_some_and(|mode| mode & KIND_BITS == LINK) {
                 let message =
                     "the archive has a link, which could lead anywhere; pack the file itself";
-                findings.add(Finding::fail("link", message).of_file(path));
+                findings.add(Finding::fail("link", message).of_file(path.clone()));
+                refused.push(path);
                 continue;
             }
             if entry.encrypted() {
                 let message = "the archive has a file with a password; pack it without one";
-                findings.add(Finding::fail("encrypted", message).of_file(path));
+                findings.add(Finding::fail("encrypted", message).of_file(path.clone()));
+                refused.push(path);
                 continue;
             }
             let method = entry.compression();
             if !matches!(method, CompressionMethod::Stored | CompressionMethod::Deflated) {
-                let message = format!(
-                    "the archive has a file packed with {method}, which browsers and players do not \
-                     know; pack it with the usual method (deflate)"
-                );
-                findings.add(Finding::fail("method", message).of_file(path));
+                let first = methods.entry(method_name(method));
+                first.or_insert_with(|| (path.clone(), 0)).1 += 1;
+                refused.push(path);
                 continue;
             }
             declared = declared.saturating_add(entry.size());
@@ -121,6 +125,14 @@ impl Archive {
                 None => entries.push(Entry { path, index, raw }),
             }
         }
+        for (method, (first, files)) in methods {
+            let what = if files == 1 { "a file".into() } else { format!("{files} files") };
+            let message = format!(
+                "the archive has {what} packed with {method}, which players do not know; pack with \
+                 the usual method (deflate)"
+            );
+            findings.add(Finding::fail("method", message).of_file(first));
+        }
         if overlap(places) {
             let message = "the archive has files that share their bytes, as only content made for harm \
                            has; pack it anew";
@@ -133,7 +145,7 @@ impl Archive {
             let message = format!("{junk} files that a computer has left there are passed over");
             findings.add(Finding::warn("junk", message));
         }
-        Ok(Self { zip, entries, packed })
+        Ok(Self { zip, entries, refused, packed })
     }
 
     /// Reads a file of at most so many bytes.
@@ -201,6 +213,22 @@ impl Archive {
 /// computers do not, with composed letters, which others take apart.
 fn name_of(raw: &[u8], read: &str) -> String {
     std::str::from_utf8(raw).unwrap_or(read).nfc().collect()
+}
+
+/// Returns the name of a method of packing, as people know it.
+///
+/// Source: .ZIP File Format Specification 6.3.10, §4.4.5.
+fn method_name(method: CompressionMethod) -> &'static str {
+    match method {
+        CompressionMethod::DEFLATE64 => "Deflate64",
+        CompressionMethod::BZIP2 => "bzip2",
+        CompressionMethod::LZMA => "LZMA",
+        CompressionMethod::ZSTD => "Zstandard",
+        CompressionMethod::XZ => "XZ",
+        CompressionMethod::PPMD => "PPMd",
+        CompressionMethod::AES => "a password (AES)",
+        _ => "an unusual method",
+    }
 }
 
 /// Returns whether places of an archive, with their starts and ends, overlap.

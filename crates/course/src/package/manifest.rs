@@ -8,7 +8,7 @@ use super::about::{about, standard};
 use super::finding::{Finding, Findings};
 use super::item::describe;
 use super::limits::{ACTIVITIES_MAX, DEPTH_MAX};
-use super::resources::{Files, Resources, Target};
+use super::resources::{Files, Resource, Resources, Target};
 use super::sequencing::{Collection, collection, sequencing};
 use super::standard::Standard;
 use super::tree::{Activity, ActivityType};
@@ -49,6 +49,18 @@ pub(crate) fn manifest(
             findings.add(finding.at(resource.element.label(), *line).of_file(path.clone()));
         }
     }
+    for (scope, id) in resources.ids() {
+        let Some(resource) = resources.find(scope, id) else { continue };
+        for dependency in resource.element.all("dependency") {
+            let wanted = dependency.attribute("identifierref").unwrap_or_default();
+            if resources.find(scope, wanted).is_none() {
+                let message =
+                    format!("the resource depends on {wanted}, which is not in the manifest");
+                let finding = Finding::warn("missing-dependency", message);
+                findings.add(finding.at(resource.element.label(), dependency.line));
+            }
+        }
+    }
     let mut shared = Collection::new();
     for scope in &resources.scopes {
         for (id, found) in collection(scope.element, findings) {
@@ -73,6 +85,24 @@ pub(crate) fn manifest(
     Some(Manifest { standard, root: tree, languages, description })
 }
 
+/// Returns whether an item below an element leads to something that can be launched.
+fn leads(resources: &Resources<'_>, element: &Element, scope: usize) -> bool {
+    element.all("item").any(|item| {
+        let reference = item.attribute("identifierref").filter(|id| !id.is_empty());
+        let is_there = |id: &str| {
+            resources.inner(scope, id).is_some()
+                || resources.find(scope, id).is_some_and(Resource::is_there)
+        };
+        reference.is_some_and(is_there) || leads(resources, item, scope)
+    })
+}
+
+/// Returns the title of an element, in one line.
+fn title(element: &Element) -> Option<String> {
+    let words = element.text_of("title")?.split([' ', '\t', '\r', '\n']);
+    Some(words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
 struct Building<'r, 'm> {
     standard: Standard,
     resources: &'r Resources<'m>,
@@ -89,8 +119,9 @@ impl<'m> Building<'_, 'm> {
         let organizations = self.resources.scopes[scope].element.child("organizations")?;
         let all: Vec<&Element> = organizations.all("organization").collect();
         let first = *all.first()?;
+        let findings = &mut *self.findings;
         let mut warn = |code: &str, message: &str, at: &Element| {
-            self.findings.add(Finding::warn(code, message).at(at.label(), at.line));
+            findings.add(Finding::warn(code, message).at(at.label(), at.line));
         };
         let mut taken = first;
         if let Some(default) = organizations.attribute("default").filter(|id| !id.is_empty()) {
@@ -103,6 +134,14 @@ impl<'m> Building<'_, 'm> {
                 }
             }
         }
+        let leads = |one: &Element| leads(self.resources, one, scope);
+        if !leads(taken)
+            && let Some(other) = all.iter().find(|one| leads(one))
+        {
+            let message = "no item of this organization can be launched; another one is taken";
+            warn("organization-empty", message, taken);
+            taken = other;
+        }
         if all.len() > 1 {
             let message = "the manifest has several organizations; this one is played";
             warn("organizations", message, taken);
@@ -112,8 +151,8 @@ impl<'m> Building<'_, 'm> {
 
     fn root(&mut self, organization: &'m Element) -> Option<Activity> {
         let id = self.unique(organization.attribute("identifier").unwrap_or("organization"));
-        let title = organization.text_of("title").unwrap_or("Untitled course");
-        let mut root = Activity::new(&id, title, ActivityType::Aggregation);
+        let title = title(organization).unwrap_or_else(|| "Untitled course".into());
+        let mut root = Activity::new(&id, &title, ActivityType::Aggregation);
         root.sequencing = self.sequencing(organization);
         for item in organization.all("item") {
             root.children.push(self.item(item, 0)?);
@@ -129,7 +168,7 @@ impl<'m> Building<'_, 'm> {
         for scope in 1..self.resources.scopes.len() {
             let Some(organization) = self.organization(scope) else { continue };
             let id = self.unique(organization.attribute("identifier").unwrap_or("organization"));
-            let title = organization.text_of("title").unwrap_or(&id).to_owned();
+            let title = title(organization).unwrap_or_else(|| id.clone());
             let mut part = Activity::new(&id, &title, ActivityType::Aggregation);
             self.fill(&mut part, organization, scope)?;
             root.children.push(part);
@@ -195,7 +234,7 @@ impl<'m> Building<'_, 'm> {
             self.findings
                 .add(Finding::warn("identifier-twice", message).at(item.label(), item.line));
         }
-        let title = item.text_of("title").unwrap_or(&id).to_owned();
+        let title = title(item).unwrap_or_else(|| id.clone());
         let mut activity = Activity::new(&id, &title, ActivityType::Aggregation);
         describe(&mut activity, item, self.standard, self.findings);
         activity.sequencing = self.sequencing(item);

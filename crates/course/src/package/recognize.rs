@@ -138,7 +138,10 @@ fn read_start(file: &mut File, first: &mut [u8; FIRST_BYTES]) -> std::io::Result
 fn of_archive(mut archive: Archive, limits: PackageLimits, mut findings: Findings) -> Package {
     let paths: Vec<String> = archive.entries.iter().map(|entry| entry.path.clone()).collect();
     let Some(path) = shallowest(&paths, &[MANIFEST]) else {
-        findings.add(other_kind(&paths));
+        // If there is one that cannot be read, the findings have it.
+        if shallowest(&archive.refused, &[MANIFEST]).is_none() {
+            findings.add(other_kind(&paths));
+        }
         return Package::refused(findings);
     };
     let folder = path[..path.len() - MANIFEST.len()].to_owned();

@@ -276,7 +276,8 @@ impl<'m> Resources<'m> {
 }
 
 impl Resource<'_> {
-    fn is_there(&self) -> bool {
+    /// Returns whether it can be launched.
+    pub(crate) fn is_there(&self) -> bool {
         matches!(self.target, Some(Target::File { .. } | Target::Elsewhere(_)))
     }
 }
