@@ -19,7 +19,7 @@ use crate::launch_record::Launch;
 use crate::row::{Columns, Row, asks_of, json_column, rows_of, write, writes_of};
 use crate::run_time::{
     ACTIVITY_BYTES_MAX, ActivityState, Completion, Forgotten, Held, LaunchState, Own, Place,
-    Progress, Session, Turn, apply, finish, whole,
+    Progress, Session, Turn, apply, attempt_limit, finish, whole,
 };
 use crate::settings::Settings;
 use crate::sql;
@@ -216,6 +216,7 @@ impl Save<'_> {
             activity: "",
             standard: version.standard,
             resets: self.watch.resets(&own_settings),
+            limit: attempt_limit(version.standard, &version.tree),
             room: STATES_BYTES_MAX,
         };
         let mut launched = self.launched(known, &commit, own);
@@ -359,6 +360,12 @@ impl Save<'_> {
             let others = whole.saturating_sub(sizes.get(id).copied().unwrap_or(0));
             let room = STATES_BYTES_MAX.saturating_sub(others);
             let change = apply(state, applied.clone(), Own { activity: id, room, ..own }, self.now);
+            if change.is_over {
+                let message = "the course allows no other attempt; nothing of this one is recorded";
+                done.warnings.push(message.into());
+                done.is_recorded = false;
+                continue;
+            }
             if let Some(activity) = version.tree.find(id) {
                 finish(state, version.standard, activity);
             }

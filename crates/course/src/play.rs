@@ -18,7 +18,8 @@ use crate::package::known_type;
 use crate::pages::{Page, asset, page};
 use crate::registration::Registration;
 use crate::run_time::{
-    ActivityState, Begin, Elements, Entered, Resets, begin, entered, learner_name, unavailable,
+    ActivityState, Begin, Elements, Entered, Resets, attempt_limit, begin, entered, is_over,
+    learner_name, unavailable,
 };
 use crate::settings::{COMMIT_FREQUENCY, Levels, RESETS, in_force};
 use crate::version::Version;
@@ -245,25 +246,35 @@ fn booted(
         ..Learner::default()
     });
     let name = learner_name(&learner.first_name, &learner.last_name);
-    let is_tracked = launch.is_tracked();
-    let mode = match (launch.options.is_review, is_tracked) {
+    let progress = attempt.map(|attempt| attempt.registration.progress.clone()).unwrap_or_default();
+    let resets = Resets::of(in_force(levels, RESETS));
+    let saved = |id: &str| attempt.and_then(|attempt| attempt.states.get(id));
+    let enters = |id: &str, state: &ActivityState| {
+        let opened = (call.now.0, progress.resumes() == Some(id));
+        entered(version.standard, state, opened, resets)
+    };
+    // Where no other attempt may begin, the last one can be looked at.
+    let limit = attempt_limit(version.standard, &version.tree);
+    let is_ended =
+        |id: &str| saved(id).is_some_and(|state| is_over(state, enters(id, state), limit));
+    let is_over = version.tree.launchable().iter().any(|activity| is_ended(&activity.id));
+    let is_tracked = launch.is_tracked() && !is_over;
+    let is_review = launch.options.is_review || (launch.is_tracked() && is_over);
+    let mode = match (is_review, is_tracked) {
         (true, _) => "review",
         (false, true) => "normal",
         (false, false) => "browse",
     };
     let credit = if mode == "normal" { "credit" } else { "no-credit" };
     let how = Begin { learner: &learner.id, name: &name, mode, credit };
-    let progress = attempt.map(|attempt| attempt.registration.progress.clone()).unwrap_or_default();
     let sessions = &progress.sessions;
-    let resets = Resets::of(in_force(levels, RESETS));
     let mut states = Map::new();
     for activity in version.tree.launchable() {
-        let saved = attempt.and_then(|attempt| attempt.states.get(&activity.id));
+        let saved = saved(&activity.id);
         let attempts = saved.map_or(0, |state| state.attempts);
-        let opened = (call.now.0, progress.resumes() == Some(&activity.id));
         let is_entered_as = saved
             .filter(|_| is_tracked)
-            .map_or(Entered::GoesOn, |state| entered(version.standard, state, opened, resets));
+            .map_or(Entered::GoesOn, |state| enters(&activity.id, state));
         // What is decided here the first commit of the page carries out.
         let state = saved.filter(|_| is_entered_as != Entered::Anew);
         let number = if is_entered_as == Entered::GoesOn { attempts.max(1) } else { attempts + 1 };

@@ -9,8 +9,8 @@ use crate::learner::Learner;
 use crate::package::{Activity, Standard};
 use crate::registration::{EndedAttempt, Registration};
 use crate::run_time::{
-    ActivityState, Completion, Outcome, global_objectives, iso, outcome, outcomes, passing_measure,
-    scorm12,
+    ActivityState, Completion, Outcome, global_objectives, is_suspended, iso, outcome, outcomes,
+    passing_measure, scaled, scorm12,
 };
 use crate::version::Version;
 
@@ -158,12 +158,12 @@ fn activity(
     }
     all.insert("timeTracked".into(), scorm12(time(of, states)).into());
     all.insert("completionAmount".into(), json!({ "scaled": found.amount.unwrap_or(0.0) }));
-    let is_suspended = state.is_some_and(|state| !state.is_finished || state.exit == "suspend");
-    all.insert("suspended".into(), is_suspended.into());
+    let goes_on = state.is_some_and(|state| is_suspended(of, state, found));
+    all.insert("suspended".into(), goes_on.into());
     all.insert("staticProperties".into(), fixed(of));
     if let Some(state) = state {
         if detail.interactions {
-            all.insert("objectives".into(), activity_objectives(state));
+            all.insert("objectives".into(), activity_objectives(of, state, found));
         }
         if detail.runtime || detail.interactions {
             all.insert("runtime".into(), runtime(standard, state, &[], detail));
@@ -463,12 +463,23 @@ fn objectives(is_12: bool, state: &ActivityState) -> Value {
         .collect()
 }
 
-fn activity_objectives(state: &ActivityState) -> Value {
+/// Returns the objectives of an activity as its content has written them; of the primary one, which is the
+/// activity's own, what has come of the activity.
+fn activity_objectives(of: &Activity, state: &ActivityState, found: Outcome) -> Value {
+    let primary = of.sequencing.as_ref().and_then(|all| all["objectives"].as_array());
+    let primary = primary.and_then(|all| all.iter().find(|one| one["primary"] == true));
+    let primary = primary.and_then(|one| one["id"].as_str()).filter(|id| !id.is_empty());
     let is_12 = state.cmi.keys().any(|name| name.starts_with("cmi.core."));
     entries(&state.cmi, "cmi.objectives")
-        .values()
-        .map(|entry| {
-            let (success, completion) = objective_status(is_12, entry);
+        .iter()
+        .map(|(at, entry)| {
+            let id = entry.get("id").copied().unwrap_or_default();
+            let is_primary = primary == Some(id);
+            let (success, completion) = if is_primary {
+                (found.success.name(), found.completion.name())
+            } else {
+                objective_status(is_12, entry)
+            };
             let completion = if matches!(completion, "COMPLETED" | "UNKNOWN") {
                 completion
             } else {
@@ -476,14 +487,14 @@ fn activity_objectives(state: &ActivityState) -> Value {
             };
             let number = |name: &str| entry.get(name).and_then(|text| text.parse::<f64>().ok());
             let mut shown = json!({
-                "id": entry.get("id").copied().unwrap_or_default(),
-                "primary": false,
+                "id": id,
+                "primary": is_primary,
                 "objectiveCompletion": completion,
                 "objectiveSuccess": success,
             });
-            if let Some(score) =
-                number("score.scaled").or(number("score.raw").map(|raw| raw / 100.0))
-            {
+            let own = number("score.scaled")
+                .or_else(|| scaled(state, &format!("cmi.objectives.{at}.score")));
+            if let Some(score) = if is_primary { found.score } else { own } {
                 shown["score"] = json!({ "scaled": percent(score) });
             }
             for (name, member) in

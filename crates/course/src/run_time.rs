@@ -12,10 +12,14 @@ mod state;
 mod status;
 
 pub(crate) use apply::{ACTIVITY_BYTES_MAX, Applied, Attempt, apply, finish, time_out};
-pub(crate) use begin::{Begin, Entered, Resets, begin, entered, learner_name, passing_measure};
+pub(crate) use begin::{
+    Begin, Entered, Resets, begin, entered, is_over, learner_name, passing_measure,
+};
 pub(crate) use duration::{iso, scorm12};
 pub(crate) use elements::{Elements, Refusal};
-pub(crate) use outcome::{global_objectives, outcome, outcomes, unavailable, whole};
+pub(crate) use outcome::{
+    attempt_limit, global_objectives, is_suspended, outcome, outcomes, scaled, unavailable, whole,
+};
 pub(crate) use session::{Forgotten, Own, Place, Turn};
 pub(crate) use state::{ActivityState, Held, LaunchState, Progress, Session};
 pub(crate) use status::{Completion, Outcome};

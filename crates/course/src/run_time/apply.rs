@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::begin::{Entered, entered};
+use super::begin::{Entered, entered, is_over};
 use super::duration;
 use super::session::Own;
 use super::state::{ActivityState, Held, Spell};
@@ -48,6 +48,8 @@ pub(crate) struct Change {
     pub(crate) ended: Option<ActivityState>,
     /// The time of a launch that an older Homeroom has kept with the activity: it counts as the launch's own.
     pub(crate) settled: Option<(String, u64)>,
+    /// Whether the commit was of an attempt that no limit allows: it has changed nothing.
+    pub(crate) is_over: bool,
     /// What is kept of the commit, which has changed nothing, until content sets something.
     pub(crate) held: Option<Held>,
 }
@@ -106,6 +108,11 @@ pub(crate) fn apply(
         Attempt::New => !has_begun,
         Attempt::Number(number) => number > state.attempts,
     };
+    let wanted = if is_asked { Entered::Anew } else { how };
+    if !is_before && is_over(state, wanted, own.limit) {
+        change.is_over = true;
+        return change;
+    }
     let says_nothing = !commit.cmi.keys().any(|name| !is_id_of_objective(name))
         && (!commit.is_exit || how != Entered::GoesOn);
     if says_nothing && !is_first && known.is_none() && !is_before && !is_asked {
@@ -513,6 +520,7 @@ mod tests {
             activity: "a",
             standard: Standard::Scorm12,
             resets: Resets::Never,
+            limit: None,
             room: usize::MAX,
         }
     }

@@ -94,6 +94,11 @@ pub(crate) fn entered(
     }
 }
 
+/// Returns whether another attempt would begin where no more are allowed.
+pub(crate) fn is_over(state: &ActivityState, how: Entered, limit: Option<f64>) -> bool {
+    how != Entered::GoesOn && limit.is_some_and(|limit| f64::from(state.attempts) >= limit)
+}
+
 /// Returns the values that content reads when it begins: what was saved, and what the run-time sets.
 ///
 /// Source: SCORM 1.2 RTE §3.4.4, SCORM 2004 RTE §4.2.
@@ -168,10 +173,15 @@ pub(crate) fn passing_measure(activity: &Activity) -> Option<f64> {
 
 /// Returns how content enters: for the first time, with what it has left, or again.
 ///
-/// A session that content has not ended resumes: its window was closed. So does one that it has ended
-/// without a word about how, while the activity is not done.
+/// A session that content has not ended resumes: its window was closed. In SCORM 2004 so does one that it has
+/// ended without a word about how, while the activity is not done.
+///
+/// Source: SCORM 1.2 RTE §3.4.4 (`cmi.core.entry`: `resume` after the exit `suspend`).
 fn entry(standard: Standard, state: Option<&ActivityState>) -> &'static str {
     let Some(state) = state.filter(|state| state.attempts > 0) else { return "ab-initio" };
+    if standard == Standard::Scorm12 && state.is_finished && state.exit != "suspend" {
+        return "";
+    }
     if is_suspended(state) || !is_done(standard, state) { "resume" } else { "" }
 }
 
@@ -222,6 +232,15 @@ mod tests {
             assert_eq!(second["cmi.suspend_data"], "page=3");
             let total = &second[&format!("{prefix}total_time")];
             assert_eq!(duration::read(total), Some(100));
+
+            state.is_finished = true;
+            for exit in ["", "time-out", "logout", "suspend"] {
+                state.exit = exit.into();
+                let next = begin(standard, &activity, Some(&state), HOW);
+                let is_resumed = exit == "suspend" || standard != Standard::Scorm12;
+                assert_eq!(next[&entry], if is_resumed { "resume" } else { "" }, "{exit}");
+                assert_eq!(next["cmi.suspend_data"], "page=3");
+            }
         }
     }
 }

@@ -33,7 +33,21 @@ fn opened(state: &ActivityState) -> Outcome {
         Some("incomplete") => Completion::Incomplete,
         _ => Completion::Completed,
     };
-    Outcome { completion, ..Outcome::UNKNOWN }
+    let amount = match completion {
+        Completion::Completed => Some(1.0),
+        _ => state.number("cmi.progress_measure").map(|measure| measure.clamp(0.0, 1.0)),
+    };
+    Outcome { completion, amount, ..Outcome::UNKNOWN }
+}
+
+/// Returns whether an attempt goes on later. What has no content that could end it, such as an asset or a
+/// film, has ended when it is completed.
+pub(crate) fn is_suspended(activity: &Activity, state: &ActivityState, found: Outcome) -> bool {
+    if state.is_finished {
+        return state.exit == "suspend";
+    }
+    let can_end = matches!(activity.kind, ActivityType::Sco | ActivityType::Aggregation);
+    can_end || found.completion != Completion::Completed
 }
 
 /// The status of SCORM 1.2 says two things at once: passed and failed activities are also completed.
@@ -83,7 +97,7 @@ fn of_2004(activity: &Activity, state: &ActivityState) -> Outcome {
 }
 
 /// Returns a raw score as a part of its range, which is 0 to 100 where nothing else is said.
-fn scaled(state: &ActivityState, name: &str) -> Option<f64> {
+pub(crate) fn scaled(state: &ActivityState, name: &str) -> Option<f64> {
     let of = |part: &str| state.number(&format!("{name}.{part}"));
     let raw = of("raw")?;
     let (least, most) = (of("min").unwrap_or(0.0), of("max").unwrap_or(100.0));
@@ -136,6 +150,27 @@ pub(crate) fn unavailable(
     let (course, _) = recorded(standard, tree, states);
     let all = (0..course.nodes.len()).filter(|at| up_5_check_activity(&course, *at));
     all.map(|at| course.nodes[at].id.clone()).collect()
+}
+
+/// Returns how many attempts at the activity of a course of SCORM 2004 may begin, where it has only one: of
+/// several, the sequencing decides which may be entered.
+///
+/// Source: SCORM 2004 4th edition, Sequencing and Navigation §3.7 (`limitConditions`).
+pub(crate) fn attempt_limit(standard: Standard, tree: &Activity) -> Option<f64> {
+    if !standard.is_2004() {
+        return None;
+    }
+    let [only] = &tree.launchable()[..] else { return None };
+    let course = Course::of(tree);
+    let mut next = course.nodes.iter().position(|node| node.id == only.id);
+    let mut least: Option<f64> = None;
+    while let Some(at) = next {
+        let node = &course.nodes[at];
+        let limit = node.definition.attempt_limit.filter(|_| node.definition.is_tracked);
+        least = least.into_iter().chain(limit).reduce(f64::min);
+        next = node.parent;
+    }
+    least
 }
 
 /// Returns what has come of the global objectives of a course of SCORM 2004: all that its manifest
@@ -324,6 +359,19 @@ mod tests {
     fn state(values: &[(&str, &str)]) -> ActivityState {
         let cmi = values.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
         ActivityState { attempts: 1, cmi, ..ActivityState::default() }
+    }
+
+    #[test]
+    fn an_asset_is_done_and_has_ended_when_it_was_opened() {
+        let asset = Activity::new("a", "A", ActivityType::Asset);
+        for (said, amount) in [("completed", Some(1.0)), ("incomplete", None)] {
+            let state = state(&[("cmi.core.lesson_status", said)]);
+
+            let found = outcome(Standard::Scorm12, &asset, Some(&state));
+
+            assert_eq!(found.amount, amount);
+            assert_eq!(is_suspended(&asset, &state, found), amount.is_none());
+        }
     }
 
     #[test]

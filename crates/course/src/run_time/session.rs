@@ -185,6 +185,8 @@ pub(crate) struct Own<'a> {
     pub(crate) standard: Standard,
     /// When the values of that activity begin again.
     pub(crate) resets: Resets,
+    /// How many attempts at it may begin.
+    pub(crate) limit: Option<f64>,
     /// How many bytes its values may have.
     pub(crate) room: usize,
 }

@@ -29,12 +29,19 @@ fn on_each_store(test: impl Fn(&mut Learning)) {
 
 /// A course of SCORM 2004 with the activity `lesson`.
 fn of_2004() -> Vec<u8> {
-    let manifest = "<manifest identifier='m' xmlns:adlcp='http://www.adlnet.org/xsd/adlcp_v1p3'><metadata>\
+    of_2004_with("")
+}
+
+/// The same, with something more of its item.
+fn of_2004_with(more: &str) -> Vec<u8> {
+    let manifest = format!(
+        "<manifest identifier='m' xmlns:adlcp='http://www.adlnet.org/xsd/adlcp_v1p3'><metadata>\
         <schemaversion>2004 4th Edition</schemaversion></metadata><organizations><organization identifier='o'>\
-        <title>T</title><item identifier='lesson' identifierref='r'><title>L</title></item></organization>\
+        <title>T</title><item identifier='lesson' identifierref='r'><title>L</title>{more}</item></organization>\
         </organizations><resources><resource identifier='r' adlcp:scormType='sco' href='a.html'/></resources>\
-        </manifest>";
-    packed(&[("imsmanifest.xml", manifest), ("a.html", "a")])
+        </manifest>"
+    );
+    packed(&[("imsmanifest.xml", &manifest), ("a.html", "a")])
 }
 
 /// A page that a launch was opened in.
@@ -254,6 +261,53 @@ fn a_finished_course_that_is_opened_again_keeps_its_result() {
         let second = Page::of(lms, "old");
         second.send(lms, 1, &json!({ "cmi": { "cmi.core.lesson_status": "incomplete" } }));
         assert_eq!(result(lms, "old"), reached);
+    });
+}
+
+#[test]
+fn a_course_whose_attempts_are_used_up_can_only_be_reviewed() {
+    on_each_store(|lms| {
+        let limit = "<imsss:sequencing xmlns:imsss='http://www.imsglobal.org/xsd/imsss'>\
+            <imsss:limitConditions attemptLimit='1'/></imsss:sequencing>";
+        lms.import("once", &of_2004_with(limit));
+        lms.register("once", "once");
+        let first = Page::of(lms, "once");
+        let suspended = json!({ "cmi.exit": "suspend", "cmi.location": "p1" });
+        first.send(
+            lms,
+            1,
+            &json!({ "cmi": suspended, "exit": true, "final": true, "suspended": "lesson" }),
+        );
+        let second = Page::of(lms, "once");
+        assert_eq!(second.boot["mode"], "normal", "the attempt goes on");
+        let failed = json!({ "cmi.completion_status": "completed", "cmi.success_status": "failed",
+            "cmi.score.scaled": "0.4", "cmi.location": "p9", "cmi.exit": "normal" });
+        second.send(
+            lms,
+            1,
+            &json!({ "cmi": failed, "exit": true, "final": true, "suspended": null }),
+        );
+        let reached = report(lms, "once");
+
+        let third = Page::of(lms, "once");
+
+        let of = |name: &str| third.boot[name].clone();
+        assert_eq!(
+            json!([of("mode"), of("credit"), of("tracking")]),
+            json!(["review", "no-credit", false])
+        );
+        let cmi = &third.state()["cmi"];
+        assert_eq!(json!([cmi["cmi.mode"], cmi["cmi.location"]]), json!(["review", "p9"]), "{cmi}");
+        assert_eq!(third.boot["start"], "lesson");
+        let passed = json!({ "cmi.success_status": "passed", "cmi.score.scaled": "1" });
+        for (sequence, attempt) in [(1, Value::Null), (2, json!("new")), (3, json!(2))] {
+            let answer =
+                third.send(lms, sequence, &json!({ "cmi": passed, "attempt": attempt })).json();
+            assert_eq!(answer["recorded"], false, "{answer}");
+        }
+        let found = report(lms, "once");
+        assert_eq!(lesson(&found), lesson(&reached));
+        assert_eq!(found["registrationSuccess"], "FAILED");
     });
 }
 

@@ -138,6 +138,67 @@ fn activities_share_global_objectives() {
     }
 }
 
+/// An SCO with a primary objective and another one, and an asset.
+fn with_objectives() -> Vec<u8> {
+    let objectives = "<imsss:objectives><imsss:primaryObjective objectiveID='main'/>\
+        <imsss:objective objectiveID='side'/></imsss:objectives>";
+    let manifest = format!(
+        "<manifest identifier='m' xmlns:imsss='http://www.imsglobal.org/xsd/imsss' \
+         xmlns:adlcp='http://www.adlnet.org/xsd/adlcp_v1p3'><metadata><schemaversion>2004 4th Edition\
+         </schemaversion></metadata><organizations><organization identifier='o'><title>T</title>\
+         <item identifier='lesson' identifierref='r'><title>L</title><imsss:sequencing>{objectives}\
+         </imsss:sequencing></item><item identifier='page' identifierref='p'><title>P</title></item>\
+         </organization></organizations><resources>\
+         <resource identifier='r' adlcp:scormType='sco' href='a.html'/>\
+         <resource identifier='p' adlcp:scormType='asset' href='a.html'/></resources></manifest>"
+    );
+    packed(&[("imsmanifest.xml", &manifest), ("a.html", "a")])
+}
+
+fn objectives_and_assets(place: &Place, server: &Server) {
+    let mut lms = Learning::of(place, server);
+    lms.import("aims", &with_objectives());
+    lms.register("aims", "aims");
+    let launch = lms.launch("aims");
+    let said = json!({ "cmi.completion_status": "completed", "cmi.success_status": "passed",
+        "cmi.score.scaled": "0.8", "cmi.objectives.0.id": "main", "cmi.objectives.1.id": "side",
+        "cmi.objectives.1.score.raw": "7", "cmi.objectives.1.score.min": "0",
+        "cmi.objectives.1.score.max": "10", "cmi.exit": "normal" });
+    let said = json!({ "sequence": 1, "activity": "lesson", "cmi": said, "exit": true });
+    assert_eq!(lms.commit(&launch, &said).status, 200);
+    let opened = json!({ "cmi.completion_status": "completed" });
+    let opened = json!({ "sequence": 2, "activity": "page", "cmi": opened });
+    assert_eq!(lms.commit(&launch, &opened).status, 200);
+
+    let found = report(&mut lms, "aims");
+
+    let [lesson, page] = [0, 1].map(|at| &found["activityDetails"]["children"][at]);
+    let objectives = lesson["objectives"].as_array().unwrap();
+    let of = |at: usize, name: &str| objectives[at][name].clone();
+    let shown = [0, 1].map(|at| {
+        let score = objectives[at]["score"]["scaled"].clone();
+        json!([of(at, "id"), of(at, "primary"), of(at, "objectiveSuccess"), score])
+    });
+    assert_eq!(
+        shown,
+        [json!(["main", true, "PASSED", 80.0]), json!(["side", false, "UNKNOWN", 70.0])],
+        "{lesson}"
+    );
+    assert_eq!(page["activityCompletion"], "COMPLETED");
+    assert_eq!(page["completionAmount"]["scaled"], 1.0, "{page}");
+    assert_eq!(page["suspended"], false);
+}
+
+#[test]
+fn a_report_has_the_activitys_own_objective_and_assets_that_are_done() {
+    let place = Place::new();
+    objectives_and_assets(&place, &Server::start(&place));
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+        objectives_and_assets(&place, &Server::start(&place));
+    }
+}
+
 fn forgotten(place: &Place, server: &Server) {
     let mut lms = Learning::of(place, server);
     lms.import("pretest", &with_pretest());
