@@ -497,6 +497,35 @@ fn change(url: &str, texts: &[(&'static str, Vec<String>)]) {
 }
 
 #[test]
+fn a_result_from_before_an_upgrade_stays_when_the_course_is_opened_again() {
+    let test = |place: &Place, url: &str| {
+        let server = Server::start(place);
+        let mut lms = Learning::of(place, &server);
+        lms.import("old", &sample_package());
+        lms.register("old", "old");
+        let passed = json!({ "cmi.core.lesson_status": "passed", "cmi.core.score.raw": "95" });
+        let first = Page::of(&mut lms, "old");
+        first.send(&mut lms, 1, &json!({ "cmi": passed, "exit": true, "final": true }));
+        let reached = result(&mut lms, "old");
+        assert_eq!(reached[1], "PASSED");
+        assert_eq!(server.stop().code, Some(0));
+        change(url, &[("UPDATE course_registration SET progress = ?1", vec!["{}".into()])]);
+
+        let server = Server::start(place);
+        lms.client = server.client();
+        let again = json!({ "cmi": { "cmi.core.lesson_status": "incomplete" } });
+        Page::of(&mut lms, "old").send(&mut lms, 1, &again);
+        assert_eq!(result(&mut lms, "old"), reached);
+    };
+    let place = Place::new();
+    let url = format!("sqlite:{}", place.data().join("homeroom.db").display());
+    test(&place, &url);
+    for database in Database::on_each_server() {
+        test(&Place::with_store(&database.url()), &database.url());
+    }
+}
+
+#[test]
 fn the_time_of_a_launch_from_before_an_upgrade_stays_in_its_history() {
     let test = |place: &Place, url: &str| {
         let server = Server::start(place);
