@@ -19,7 +19,6 @@ use homeroom_document::validate::Document;
 use homeroom_http::{Problem, Response};
 use homeroom_model::ResourceId;
 use homeroom_store::{ChangedAt, Plan};
-use http::StatusCode;
 
 use self::answers::Answers;
 use self::limits::CHUNKS_AHEAD;
@@ -62,17 +61,14 @@ pub(crate) async fn post(state: DataState, mut call: Call) -> Result<Response, P
     for chunk in running {
         batch.end(chunk, &mut answers).await;
     }
-    // What was read is answered; where the rest could not be read, the last line says why.
-    let status = match lines.trouble() {
-        None => StatusCode::OK,
-        Some((1, problem)) => return Err(problem),
-        Some((line, problem)) => {
-            let status = problem.kind.status();
-            answers.refused(line, problem);
-            status
-        }
-    };
-    let answer = answers.into_response(status);
+    // What was read is answered; where the rest could not be read, the last line says why. The status
+    // is that of what was taken: one of a refusal would say that nothing was stored.
+    match lines.trouble() {
+        None => {}
+        Some((_, problem)) if answers.is_empty() => return Err(problem),
+        Some((line, problem)) => answers.refused(line, problem),
+    }
+    let answer = answers.into_response();
     Ok(if batch.is_strict { strict::applied(answer) } else { answer })
 }
 

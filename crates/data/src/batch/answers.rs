@@ -52,15 +52,19 @@ impl<'a> Answers<'a> {
         self.line(format_args!("{{\"line\":{line},\"status\":{status},\"problem\":{body}}}"));
     }
 
+    /// Whether no line has an answer.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
     fn line(&mut self, text: std::fmt::Arguments<'_>) {
         // Writing to memory does not fail.
         _ = writeln!(self.text, "{text}");
     }
 
     /// Returns the answer to the request.
-    pub(super) fn into_response(self, status: StatusCode) -> Response {
+    pub(super) fn into_response(self) -> Response {
         let mut response = http::Response::new(self.text.into());
-        *response.status_mut() = status;
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA));
         response
     }

@@ -49,7 +49,7 @@ fn checked(
     let json = Json::read(&text).map_err(|error| {
         Problem::of(Kind::BadRequest)
             .detail("The line is not JSON.")
-            .error(format!("The line is not JSON at {error}."))
+            .error(format!("The line is not JSON at column {}: {}.", error.column, error.message))
     })?;
     let Json::Object(members) = &json else {
         return Err(misshapen("The line is not an object."));

@@ -69,7 +69,7 @@ impl Lines {
             match self.body.next().await {
                 Ok(Some(bytes)) => {
                     self.split.add(&bytes);
-                    if self.split.number > BATCH_LINES_MAX {
+                    if self.split.beyond.is_some() {
                         self.is_ended = true;
                         self.trouble = Some(too_many_lines());
                         self.pass_over().await;
@@ -78,7 +78,7 @@ impl Lines {
                 Ok(None) => {
                     self.is_ended = true;
                     self.split.end();
-                    if self.split.number > BATCH_LINES_MAX {
+                    if self.split.beyond.is_some() {
                         self.trouble = Some(too_many_lines());
                     }
                 }
@@ -88,14 +88,13 @@ impl Lines {
                 }
             }
         }
-        let mut chunk = self.split.take();
-        chunk.retain(|line| line.number <= BATCH_LINES_MAX);
+        let chunk = self.split.take();
         (!chunk.is_empty() || !self.is_ended).then_some(chunk)
     }
 
     /// Returns the number of the line from which on nothing could be read, and why.
     pub(super) fn trouble(self) -> Option<(usize, Problem)> {
-        let number = (self.split.number + 1).min(BATCH_LINES_MAX + 1);
+        let number = self.split.beyond.unwrap_or(self.split.number + 1);
         self.trouble.map(|problem| (number, problem))
     }
 
@@ -116,6 +115,10 @@ struct Split {
     is_too_long: bool,
     /// The number of lines that have ended.
     number: usize,
+    /// The number of those that are not blank.
+    filled: usize,
+    /// The number of the first line that is one too many; neither it nor what follows is kept.
+    beyond: Option<usize>,
 }
 
 impl Split {
@@ -156,12 +159,18 @@ impl Split {
     fn close(&mut self) {
         self.number += 1;
         let text = std::mem::take(&mut self.line);
-        if std::mem::take(&mut self.is_too_long) {
-            self.lines.push(Sent { number: self.number, text: None });
-        } else if !text.iter().all(u8::is_ascii_whitespace) {
-            self.bytes += text.len();
-            self.lines.push(Sent { number: self.number, text: Some(text) });
+        let is_too_long = std::mem::take(&mut self.is_too_long);
+        let is_blank = !is_too_long && text.iter().all(u8::is_ascii_whitespace);
+        if is_blank || self.beyond.is_some() {
+            return;
         }
+        if self.filled == BATCH_LINES_MAX {
+            self.beyond = Some(self.number);
+            return;
+        }
+        self.filled += 1;
+        self.bytes += text.len();
+        self.lines.push(Sent { number: self.number, text: (!is_too_long).then_some(text) });
     }
 }
 
