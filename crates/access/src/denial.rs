@@ -114,6 +114,16 @@ impl Denial {
     pub fn sentence(&self) -> &str {
         self.said.detail.as_deref().unwrap_or_else(|| self.kind().detail())
     }
+
+    /// Returns what happened in this case, beside the sentence.
+    pub fn particulars(&self) -> Option<&str> {
+        self.said.error.as_deref()
+    }
+
+    /// Returns how to mend it.
+    pub fn how_to_mend(&self) -> Option<&str> {
+        self.said.hint.as_deref()
+    }
 }
 
 impl From<Denial> for Problem {

@@ -176,7 +176,13 @@ impl Fault<'_> {
                 let particulars = refusal.particulars().map(str::to_owned);
                 let message =
                     spell(std::iter::once(sentence.clone()).chain(particulars).chain(more));
-                let hint = refusal.hint().unwrap_or("Mend the record.");
+                let hint = refusal.hint().unwrap_or(match refusal.code() {
+                    Code::Denied(_) => {
+                        "Load it with a key that has the right to it, or ask for that right; the \
+                         record itself may be right."
+                    }
+                    _ => "Mend the record.",
+                });
                 words(message, hint, name.to_owned(), format!("{name}: {sentence}"))
             }
             Self::Unknown(element) => {

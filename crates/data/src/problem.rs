@@ -6,7 +6,7 @@ use homeroom_store::{Refused, StoreError};
 
 /// Returns the problem for a refusal.
 pub(crate) fn of_refusal(refusal: Refusal) -> Problem {
-    let (sentence, hint) = (refusal.sentence(), refusal.hint());
+    let (sentence, hint) = (refusal.sentence(), refusal.hint().map(str::to_owned));
     let mut problem = match refusal {
         Refusal::NotFound => Problem::of(Kind::NotFound),
         Refusal::Denied(denial) => denial.into(),
@@ -33,7 +33,7 @@ pub(crate) fn of_refusal(refusal: Refusal) -> Problem {
         Refusal::Confused => Problem::internal(sentence),
     };
     if let Some(hint) = hint {
-        problem.hint = Some(hint.into());
+        problem.hint = Some(hint);
     }
     problem
 }

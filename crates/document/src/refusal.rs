@@ -175,6 +175,7 @@ impl Refusal {
     /// Returns what happened in this case, beside the sentence.
     pub fn particulars(&self) -> Option<&str> {
         match self {
+            Self::Denied(denial) => denial.particulars(),
             Self::IdentityTaken { identity } => Some(identity),
             _ => None,
         }
@@ -191,8 +192,9 @@ impl Refusal {
     }
 
     /// Returns how to mend it.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<&str> {
         match self {
+            Self::Denied(denial) => denial.how_to_mend(),
             Self::UnknownDescriptors(_) => {
                 Some("Send the descriptor first, or use one that the descriptor's endpoint lists.")
             }

@@ -231,7 +231,12 @@ async fn each_record_is_authorized_as_the_client_that_uploads() {
         let posted = own.post("/ed-fi/studentSchoolAssociations", &body).await;
         assert_eq!(posted.status, 403);
         assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
-        assert_eq!(found[0]["type"], posted.json()["type"], "{}", client.app);
+        let posted = posted.json();
+        assert_eq!(found[0]["type"], posted["type"], "{}", client.app);
+        let message = found[0]["message"].as_str().unwrap();
+        let error = posted["errors"][0].as_str().unwrap();
+        assert!(message.contains(error), "{message} lacks {error}");
+        assert!(found[0]["hint"].as_str().unwrap().contains("the right to it"), "{found}");
         assert_eq!(client.ids("/ed-fi/studentSchoolAssociations").await.len(), 1);
     }
 }
