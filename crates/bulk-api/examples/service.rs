@@ -79,7 +79,8 @@ async fn main() {
         let ran = tokio::task::spawn_blocking(move || trusted(&one, &of)).await;
         let (documents, trusted_s) = ran.expect("a load does not panic");
         let client = other.client(FULL_ACCESS).await;
-        let _runner = Runner::start(&other.bulk.jobs, vec![kind(&other.bulk)], Times::default());
+        let _runner =
+            Runner::start(&other.bulk.jobs, vec![kind(&other.bulk, |_| ())], Times::default());
         let (again, service_s) = service(&client, &files).await;
         assert_eq!(documents, again);
         #[expect(clippy::cast_precision_loss, reason = "rates for people")]

@@ -25,12 +25,12 @@ use crate::spool::Spool;
 use crate::sql;
 use crate::status::Status;
 
-/// Returns the kind of the jobs that load operations.
-pub fn kind(service: &BulkService) -> Kind {
-    let service = service.clone();
+/// Returns the kind of the jobs that load operations. `loaded` gets the summary of each that has ended.
+pub fn kind(service: &BulkService, loaded: impl Fn(&Summary) + Send + Sync + 'static) -> Kind {
+    let (service, loaded) = (service.clone(), Arc::new(loaded));
     let load = move |running: Running| {
-        let service = service.clone();
-        async move { load(&service, running).await }
+        let (service, loaded) = (service.clone(), Arc::clone(&loaded));
+        async move { load(&service, running, &*loaded).await }
     };
     Kind { running_max: RUNNING_MAX, attempts_max: ATTEMPTS_MAX, ..Kind::new(KIND, load) }
 }
@@ -57,14 +57,18 @@ fn reason(problem: &homeroom_http::Problem) -> String {
 }
 
 /// Loads an operation.
-async fn load(service: &BulkService, running: Running) -> Result<Value, Failed> {
+async fn load(
+    service: &BulkService,
+    running: Running,
+    loaded: &(dyn Fn(&Summary) + Send + Sync),
+) -> Result<Value, Failed> {
     let id = running.input["operation"].as_str().and_then(Uuid::read);
     let id = id.ok_or_else(|| Failed::ForGood("the input names no operation".into()))?;
     let found = service.operation(id).await.map_err(|problem| again(&problem))?;
     let Some(operation) = found.filter(|operation| operation.status.is_with_job()) else {
         return Ok(json!({ "operation": id.to_string() }));
     };
-    let outcome = attempt(service, &operation, Arc::new(running)).await;
+    let outcome = attempt(service, &operation, Arc::new(running), loaded).await;
     if let Err(Failed::ForGood(_)) = &outcome {
         give_up(service, &operation, ChangedAt::now()).await.map_err(|problem| again(&problem))?;
     }
@@ -75,6 +79,7 @@ async fn attempt(
     service: &BulkService,
     operation: &Operation,
     running: Arc<Running>,
+    loaded: &(dyn Fn(&Summary) + Send + Sync),
 ) -> Result<Value, Failed> {
     start(service, operation).await?;
     let files = service.files(operation.id).await.map_err(|problem| again(&problem))?;
@@ -88,6 +93,7 @@ async fn attempt(
     }
     let (summary, counts) = run(service, operation, &running, &spool).await?;
     end(service, operation, (&files, &counts), &spool, &summary).await?;
+    loaded(&summary);
     Ok(json!({
         "operation": operation.id.to_string(),
         "loaded": summary.loaded,

@@ -362,7 +362,8 @@ async fn queue_notices(courses: Courses) {
 fn kinds(config: &Config, app: &App) -> Vec<Kind> {
     let mut kinds = vec![];
     if config.server.serves(Part::Bulk) {
-        kinds.push(homeroom_bulk_api::kind(&app.bulk));
+        let metrics = Arc::clone(&app.load_metrics);
+        kinds.push(homeroom_bulk_api::kind(&app.bulk, move |summary| metrics.add(summary)));
     }
     if config.server.serves(Part::Learning) {
         kinds.extend(homeroom_course::kinds(&app.courses));

@@ -18,7 +18,7 @@ pub fn runner(app: &TestApp) -> Runner {
         tick: Duration::from_millis(50),
         ..Times::default()
     };
-    Runner::start(&app.bulk.jobs, vec![kind(&app.bulk)], times)
+    Runner::start(&app.bulk.jobs, vec![kind(&app.bulk, |_| ())], times)
 }
 
 pub fn interchange(name: &str, records: &str) -> String {
