@@ -19,7 +19,7 @@ use crate::levels::Levels;
 use crate::place::{At, Malformed, Spot};
 use crate::record::Record;
 use crate::survey::{Run, Survey};
-use crate::xml::ReadError;
+use crate::xml::{ReadError, number};
 
 /// Most unknown members of one row that are told.
 const STRAYS_MAX: usize = 100;
@@ -173,7 +173,12 @@ impl CsvFile<'_> {
                 continue;
             };
             let value = target.values.get(value).map_or(value, String::as_str);
-            put(&mut document, &target.path, format!("{}{value}", target.prefix));
+            let text = match number(value).filter(|_| target.is_number && target.prefix.is_empty())
+            {
+                Some(number) => number,
+                None => format!("{}{value}", target.prefix),
+            };
+            put(&mut document, &target.path, text);
         }
         close_gaps(&mut document);
         *text = document.to_string();

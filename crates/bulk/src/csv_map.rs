@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use homeroom_model::{Model, ResourceId};
+use homeroom_model::{Model, Property, PropertyKind, ResourceId, Scalar};
 use serde::Deserialize;
 
 use crate::error::LoadError;
@@ -56,6 +56,8 @@ pub(crate) struct Target {
     pub prefix: String,
     /// Values that are replaced as a whole.
     pub values: BTreeMap<String, String>,
+    /// Whether it is a number, which tables write with leading zeros, too.
+    pub is_number: bool,
 }
 
 /// A step of a path into a document.
@@ -186,7 +188,8 @@ fn compile(model: &Model, written: WrittenMap) -> Result<CsvMap, String> {
             WrittenTarget::Table { path, prefix, values } => (path, prefix, values),
         };
         let path = steps(&path)?;
-        compiled.push((header, Target { path, prefix, values }));
+        let is_number = is_number(&model.resource(resource).properties, &path);
+        compiled.push((header, Target { path, prefix, values, is_number }));
     }
     // Items of a collection are made in the order of their numbers.
     compiled.sort_by(|(_, a), (_, b)| a.path.cmp(&b.path));
@@ -203,6 +206,27 @@ fn compile(model: &Model, written: WrittenMap) -> Result<CsvMap, String> {
         fixed.push((steps(&path)?, value));
     }
     Ok(CsvMap { resource, delimiter, columns: compiled, constants: fixed })
+}
+
+/// Whether a path leads to a number.
+fn is_number(properties: &[Property], path: &[Step]) -> bool {
+    let [Step::Member(name), rest @ ..] = path else { return false };
+    let Some(property) = properties.iter().find(|own| own.name.eq_ignore_ascii_case(name)) else {
+        return false;
+    };
+    let is_numeric =
+        |scalar: &Scalar| matches!(scalar, Scalar::Integer { .. } | Scalar::Decimal { .. });
+    match (&property.kind, rest) {
+        (PropertyKind::Scalar(scalar), []) => is_numeric(scalar),
+        (PropertyKind::Object(inner), rest) => is_number(inner, rest),
+        (PropertyKind::List(inner), [Step::Item(_), rest @ ..]) => is_number(inner, rest),
+        (PropertyKind::Reference(reference), [Step::Member(name)]) => {
+            let mut parts = reference.parts.iter();
+            let part = parts.find(|part| part.name.eq_ignore_ascii_case(name));
+            part.is_some_and(|part| is_numeric(&part.scalar))
+        }
+        _ => false,
+    }
 }
 
 /// Reads a path such as `$.addresses[0].city`.

@@ -25,6 +25,7 @@ pub(crate) use root::RootTag;
 pub(crate) use shapes::Shapes;
 pub(crate) use survey::survey;
 pub(crate) use token::character;
+pub(crate) use value::number;
 
 #[cfg(test)]
 mod tests;

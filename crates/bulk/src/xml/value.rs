@@ -42,7 +42,7 @@ pub(crate) fn school_year(text: &str) -> Option<&str> {
 }
 
 /// Returns a number in the API's form, if that differs.
-fn number(text: &str) -> Option<String> {
+pub(crate) fn number(text: &str) -> Option<String> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
         None => ("", text.strip_prefix('+').unwrap_or(text)),
