@@ -46,7 +46,8 @@ pub(super) fn page(result: &BulkResult) -> String {
 /// Writes the summary for the terminal.
 pub(super) fn summary(result: &BulkResult) -> String {
     let mut out = String::new();
-    for ModeResult { mode, total, fastest, slowest, .. } in &result.modes {
+    for result in &result.modes {
+        let ModeResult { mode, total, fastest, slowest, .. } = result;
         _ = writeln!(
             out,
             "{mode}: {} documents/s, {} records/s; {} documents, {} records in {:.1} s, {} rejected; \
@@ -61,6 +62,9 @@ pub(super) fn summary(result: &BulkResult) -> String {
         );
         if let (Some(fastest), Some(slowest)) = (fastest, slowest) {
             _ = writeln!(out, "  fastest interchange {fastest}, slowest {slowest}");
+        }
+        if let Some(left_out) = result.left_out() {
+            _ = writeln!(out, "  {left_out}");
         }
     }
     out
@@ -87,6 +91,9 @@ fn table(out: &mut String, mode: &ModeResult) {
             escaped(fastest),
             escaped(slowest)
         );
+    }
+    if let Some(left_out) = mode.left_out() {
+        _ = writeln!(out, "<p>Of the others: {}.</p>", escaped(&left_out));
     }
 }
 

@@ -47,10 +47,12 @@ pub(super) struct ModeResult {
     /// Everything at once, into an empty store.
     pub total: Row,
     /// The interchange with the most records per second. Descriptors are left out, and so is what was
-    /// loaded in less than half a second, as long as something took longer.
+    /// loaded in less than half a second, as long as two took longer.
     pub fastest: Option<String>,
     /// The interchange with the fewest.
     pub slowest: Option<String>,
+    /// The interchanges that were loaded too quickly for their speeds to be compared.
+    pub too_short: Vec<String>,
 }
 
 /// A load.
@@ -154,16 +156,30 @@ fn reasons(causes: &[Cause]) -> String {
 }
 
 impl ModeResult {
+    /// Says which interchanges were left out when the fastest and the slowest were looked for.
+    pub(super) fn left_out(&self) -> Option<String> {
+        (!self.too_short.is_empty()).then(|| {
+            format!(
+                "loaded in less than {COMPARED_SECONDS} s and not compared: {}",
+                self.too_short.join(", ")
+            )
+        })
+    }
+
     pub(super) fn new(mode: &'static str, interchanges: Vec<Row>, total: Row) -> Self {
         let mut compared: Vec<&Row> =
             interchanges.iter().filter(|row| !row.is_descriptors && row.records > 0).collect();
-        if compared.iter().any(|row| row.seconds >= COMPARED_SECONDS) {
-            compared.retain(|row| row.seconds >= COMPARED_SECONDS);
+        let (long, short): (Vec<&Row>, Vec<&Row>) =
+            compared.iter().partition(|row| row.seconds >= COMPARED_SECONDS);
+        let mut too_short = vec![];
+        if long.len() > 1 {
+            too_short = short.iter().map(|row| row.interchange.clone()).collect();
+            compared = long;
         }
         compared.sort_by(|a, b| a.records_per_second.total_cmp(&b.records_per_second));
         let name = |row: Option<&&Row>| row.map(|row| row.interchange.clone());
         let (slowest, fastest) = (name(compared.first()), name(compared.last()));
-        Self { mode, interchanges, total, fastest, slowest }
+        Self { mode, interchanges, total, fastest, slowest, too_short }
     }
 }
 
@@ -264,6 +280,30 @@ mod tests {
             let bound = bound_by(&measured);
             assert!(bound.starts_with(told), "{bound}");
         }
+    }
+
+    #[test]
+    fn the_fastest_and_the_slowest_are_those_of_all_if_too_few_took_long_enough() {
+        let row = |name: &str, records, seconds| {
+            let after = Records { documents: records, records };
+            Row::new(name, false, Records::default(), after, measured(seconds, 1.0, &[], 0.0))
+        };
+        let (slow, fast) = (row("Slow", 10, 0.4), row("Fast", 1_000, 0.1));
+        let (long, longer) = (row("Long", 100, 1.0), row("Longer", 300, 2.0));
+        let total = row("All at once", 1, 1.0);
+        let of = |rows: &[&Row]| {
+            let rows = rows.iter().map(|row| (*row).clone()).collect();
+            let mode = ModeResult::new("trusted", rows, total.clone());
+            let left_out = mode.left_out();
+            (mode.fastest.unwrap(), mode.slowest.unwrap(), left_out)
+        };
+
+        let few = of(&[&slow, &fast, &long]);
+        let enough = of(&[&slow, &long, &fast, &longer]);
+
+        assert_eq!(few, ("Fast".to_owned(), "Slow".to_owned(), None));
+        let left_out = "loaded in less than 0.5 s and not compared: Slow, Fast";
+        assert_eq!(enough, ("Longer".to_owned(), "Long".to_owned(), Some(left_out.to_owned())));
     }
 
     #[test]
