@@ -17,7 +17,7 @@ pub struct ConfigCommandArgs {
 
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
-    /// Prints every setting, its value and its origin
+    /// Prints every setting, its value and its origin; in JSON, null is one that is not set
     #[command(after_help = "Example:\n  HOMEROOM_STORE__QUEUE=64 homeroom config show")]
     Show {
         /// Prints JSON
@@ -45,7 +45,10 @@ pub fn run(args: ConfigCommandArgs) -> Result<Exit, Failure> {
     } else {
         let width = settings.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
         for (name, value, origin) in settings {
-            crate::exit::say!("{name:width$} = {value}  ({origin})");
+            match value {
+                Some(value) => crate::exit::say!("{name:width$} = {value}  ({origin})"),
+                None => crate::exit::say!("{name:width$} : not set"),
+            }
         }
     }
     Ok(Exit::Done)

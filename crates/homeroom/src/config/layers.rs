@@ -278,17 +278,25 @@ impl Layers {
         self.values.get(name).map_or(Origin::Default, |(_, origin)| origin.clone())
     }
 
-    /// Returns every setting: its name, the value in force without passwords, and its origin.
-    pub fn explain(&self, config: &Config) -> Vec<(String, String, Origin)> {
+    /// Returns every setting: its name, the value in force without passwords, or [`None`] where there
+    /// is none, and its origin.
+    pub fn explain(&self, config: &Config) -> Vec<(String, Option<String>, Origin)> {
         let mut flat = vec![];
         flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
-        flat.into_iter()
+        let unset = names().into_iter().map(|(name, _)| name);
+        let unset = unset.filter(|name| flat.iter().all(|(own, _)| own != name));
+        let unset: Vec<(String, Option<Value>)> = unset.map(|name| (name, None)).collect();
+        let mut all: Vec<(String, Option<Value>)> =
+            flat.into_iter().map(|(name, value)| (name, Some(value))).collect();
+        all.extend(unset);
+        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        all.into_iter()
             .map(|(name, value)| {
                 let origin = self.origin(&name);
                 let is_secret = name == URL;
-                let shown = || Value::String(config.store.place().to_string());
-                let value = if is_secret { shown() } else { value };
-                (name, masked_text(&value.to_string()), origin)
+                let shown = |_| Value::String(config.store.place().to_string());
+                let value = if is_secret { value.map(shown) } else { value };
+                (name, value.map(|value| masked_text(&value.to_string())), origin)
             })
             .collect()
     }
@@ -428,6 +436,14 @@ mod tests {
         assert_eq!(*origin("store.queue"), Origin::Environment("HOMEROOM_STORE__QUEUE".into()));
         assert_eq!(*origin("server.listen"), Origin::Flag);
         assert_eq!(*origin("log.level"), Origin::Default);
+        let value = |name: &str| {
+            let found = explained.iter().find(|(own, ..)| own == name);
+            found.unwrap_or_else(|| panic!("no {name}")).1.as_deref()
+        };
+        for (name, _) in names() {
+            value(&name);
+        }
+        assert_eq!((value("store.queue"), value("blobs.dir")), (Some("7"), None));
     }
 
     #[test]
