@@ -23,7 +23,9 @@ const SHOWN_MAX: usize = 100;
 
 /// Creates an operation.
 pub(crate) async fn post(service: BulkService, mut call: Call) -> Result<Response, Problem> {
-    let school_year = year(&call).ok_or_else(not_found)?;
+    let school_year = year(&call).ok_or_else(|| {
+        not_found().detail("The school year in the address is not one from 1900 to 2199.")
+    })?;
     let body = call.read_body().await?;
     let body: Value = serde_json::from_slice(&body)
         .map_err(|error| bad(format!("The body is not JSON: {error}.")))?;
@@ -109,6 +111,11 @@ fn file(model: &Model, sent: &Value, operation: Uuid) -> Result<UploadFile, Stri
     let name = text("interchangeType").filter(|name| !name.is_empty());
     let name = name.ok_or("it has no interchangeType")?;
     let interchange = interchange(model, format, name).ok_or_else(|| {
+        if is_lines(format) {
+            let resources = model.resources.iter().map(|resource| resource.endpoint.as_str());
+            let near = did_you_mean(&cut(name), resources);
+            return format!("there is no resource {}{near}", cut(name));
+        }
         let near = did_you_mean(&cut(name), interchanges(model));
         format!("there is no interchange {}{near}", cut(name))
     })?;

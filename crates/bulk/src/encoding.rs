@@ -1,4 +1,4 @@
-//! Interchange XML in another encoding than UTF-8, copied as UTF-8.
+//! Interchange XML and JSON in another encoding than UTF-8, copied as UTF-8.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write as _};
@@ -16,7 +16,7 @@ const HEAD: u64 = 512;
 /// rejected in its place.
 const NOTHING: u8 = 0xff;
 
-/// Copies an XML file as UTF-8 if it is in another encoding, by its first bytes or its declaration.
+/// Copies a file as UTF-8 if it is in another encoding, by its first bytes or its XML declaration.
 /// Returns [`None`] for a file that is UTF-8, or in an encoding that is not known.
 ///
 /// # Errors
@@ -41,8 +41,8 @@ fn as_utf8_into(
 /// Returns the encoding of a file that begins with `head`, unless it is UTF-8.
 fn encoding_of(head: &[u8]) -> Option<&'static Encoding> {
     match head {
-        [0xff, 0xfe, ..] | [b'<', 0, ..] => return Some(UTF_16LE),
-        [0xfe, 0xff, ..] | [0, b'<', ..] => return Some(UTF_16BE),
+        [0xff, 0xfe, ..] | [b'<' | b'{' | b'[', 0, ..] => return Some(UTF_16LE),
+        [0xfe, 0xff, ..] | [0, b'<' | b'{' | b'[', ..] => return Some(UTF_16BE),
         [0xef, 0xbb, 0xbf, ..] => return None,
         _ => {}
     }

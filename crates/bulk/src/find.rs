@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::fs::File;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -133,6 +134,10 @@ impl Finding<'_> {
     fn folder(&mut self, path: &Path) -> Result<(), LoadError> {
         let mut files = vec![];
         search(path, &mut files)?;
+        if files.is_empty() {
+            // That of an export whose files are not loaded says so.
+            manifest::listed(&path.join(MANIFEST))?;
+        }
         for map in files.iter().filter(|file| is_toml(file) && CsvMaps::is_at(file)) {
             self.maps.push(CsvMaps::read(self.model, map)?);
         }
@@ -180,15 +185,12 @@ impl Finding<'_> {
         let is_known = Extension::of(path).is_some();
         match Packing::of(path, is_known) {
             Some(packing) => self.packed(path, path, &relative, packing),
-            None => {
-                let format = self.format(path, path);
-                match recoded(&format, path) {
-                    Ok(spool) => {
-                        self.add(path, relative, format, spool.map(|spool| (spool, None)));
-                    }
-                    Err(problem) => self.unreadable(path, relative, problem),
+            None => match self.recoded(path, path) {
+                Ok((format, spool)) => {
+                    self.add(path, relative, format, spool.map(|spool| (spool, None)));
                 }
-            }
+                Err(problem) => self.unreadable(path, relative, problem),
+            },
         }
         Ok(())
     }
@@ -260,16 +262,13 @@ impl Finding<'_> {
             let (named, relative) = (plain(path), plain(relative));
             let before = self.found.len();
             match content {
-                Ok(spool) => {
-                    let format = self.format(&named, spool.path());
-                    match recoded(&format, spool.path()) {
-                        Ok(other) => {
-                            let spool = other.unwrap_or(spool);
-                            self.add(path, relative, format, Some((spool, damage)));
-                        }
-                        Err(problem) => self.unreadable(path, relative, problem),
+                Ok(spool) => match self.recoded(&named, spool.path()) {
+                    Ok((format, other)) => {
+                        let spool = other.unwrap_or(spool);
+                        self.add(path, relative, format, Some((spool, damage)));
                     }
-                }
+                    Err(problem) => self.unreadable(path, relative, problem),
+                },
                 Err(problem) => self.unreadable(path, relative, problem),
             }
             if packing == Packing::Zip
@@ -356,6 +355,18 @@ impl Finding<'_> {
         others
     }
 
+    /// Returns the format of a file, and its copy as UTF-8 if it is XML or JSON in another encoding.
+    fn recoded(&self, named: &Path, content: &Path) -> Result<(Format, Option<Spool>), String> {
+        let format = self.format(named, content);
+        if Extension::of(named) == Some(Extension::Csv) || File::open(content).is_err() {
+            return Ok((format, None));
+        }
+        Ok(match as_utf8(content)? {
+            Some(spool) => (self.format(named, spool.path()), Some(spool)),
+            None => (format, None),
+        })
+    }
+
     fn format(&self, named: &Path, content: &Path) -> Format {
         if Extension::of(named) != Some(Extension::Csv) {
             return format_of(self.model, named, content);
@@ -413,7 +424,8 @@ impl Finding<'_> {
             self.packed(name, spool.path(), name, packing);
             return Ok(());
         }
-        let format = format_of(self.model, name, spool.path());
+        let (format, other) = self.recoded(name, spool.path()).map_err(wrong)?;
+        let spool = other.unwrap_or(spool);
         let relative = match format {
             Format::Xml => "stdin.xml",
             _ => "stdin.jsonl",
@@ -421,11 +433,6 @@ impl Finding<'_> {
         self.add(name, relative.into(), format, Some((spool, None)));
         Ok(())
     }
-}
-
-/// Copies a file as UTF-8 if it is XML in another encoding.
-fn recoded(format: &Format, content: &Path) -> Result<Option<Spool>, String> {
-    if *format == Format::Xml { as_utf8(content) } else { Ok(None) }
 }
 
 /// A folder in which the unpacked files of an archive have their names, as long as this value lives.

@@ -81,7 +81,7 @@ impl Plain {
             return self.refuse(path, &problem);
         }
         let Some(packing) = Packing::of(path, Extension::of(path).is_some()) else {
-            return self.plain(path, path, None);
+            return self.plain((path, path), path, None);
         };
         let mut left = UNPACKED_BYTES_MAX;
         let unpacked = match unpack(path, path, packing, &has_documents, &mut left) {
@@ -93,18 +93,19 @@ impl Plain {
         }
         for file in unpacked {
             let file = if packing == Packing::Zip { plainly(file, &mut left) } else { file };
-            let name = match packing {
+            let plain = match packing {
                 Packing::Gzip => path.with_file_name(&file.inner),
                 Packing::Zip => path.join(&file.inner),
             };
+            let name = if packing == Packing::Gzip { path } else { &plain };
             match file.content {
                 Ok(spool) => {
                     let content = spool.path().to_owned();
-                    self.plain(&name, &content, Some(Arc::new(spool)));
+                    self.plain((name, &plain), &content, Some(Arc::new(spool)));
                 }
-                Err(problem) => self.refuse(&name, &problem),
+                Err(problem) => self.refuse(name, &problem),
             }
-            self.parts(&name, file.damage.map(|damage| (What::Part, damage)));
+            self.parts(name, file.damage.map(|damage| (What::Part, damage)));
         }
     }
 
@@ -116,9 +117,10 @@ impl Plain {
         self.not_taken.extend(parts.into_iter().map(told));
     }
 
-    /// Takes a file that is not packed, under a name.
-    fn plain(&mut self, name: &Path, content: &Path, kept: Option<Arc<Spool>>) {
-        if Extension::of(name) == Some(Extension::Csv) {
+    /// Takes a file that is not packed, under the name by which it was given and the one that says what
+    /// it is.
+    fn plain(&mut self, (name, plain): (&Path, &Path), content: &Path, kept: Option<Arc<Spool>>) {
+        if Extension::of(plain) == Some(Extension::Csv) {
             return self.refuse(
                 name,
                 "the service takes no CSV; load it on the server's machine with homeroom load, or \
@@ -129,21 +131,21 @@ impl Plain {
             let (name, content) = (name.to_owned(), content.to_owned());
             self.files.push(PlainFile { name, content, _kept: kept });
         };
+        if let Err(error) = File::open(content) {
+            return self.refuse(name, &format!("the file cannot be read: {error}"));
+        }
+        let recoded = match as_utf8(content) {
+            Ok(recoded) => recoded.map(Arc::new),
+            Err(problem) => return self.refuse(name, &problem),
+        };
+        let kept = recoded.clone().or(kept);
+        let content = recoded.as_ref().map_or(content, |spool| spool.path());
         let found = File::open(content).and_then(|file| layout(&file));
         let spans = || File::open(content).and_then(|file| spans_lines(&file)).unwrap_or(false);
         let layout = match found {
             Ok(Some(Layout::Array)) => Layout::Array,
             Ok(Some(_)) if spans() => Layout::Values,
-            Ok(Some(_)) => {
-                return match as_utf8(content) {
-                    Ok(Some(spool)) => {
-                        let content = spool.path().to_owned();
-                        take(&content, Some(Arc::new(spool)));
-                    }
-                    Ok(None) => take(content, kept),
-                    Err(problem) => self.refuse(name, &problem),
-                };
-            }
+            Ok(Some(_)) => return take(content, kept),
             Ok(None) => return self.refuse(name, "the file is empty"),
             Err(error) => return self.refuse(name, &format!("the file cannot be read: {error}")),
         };

@@ -2,16 +2,17 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use homeroom_document::json::Json;
 use homeroom_model::{Model, ResourceId};
 
 use crate::csv_file::CsvLayout;
-use crate::json_items::{Layout, layout, spans_lines};
+use crate::json_items::{Items, Layout, layout, spans_lines};
 use crate::levels::resource_named;
-use crate::place::Malformed;
+use crate::place::{Malformed, Spot};
 use crate::spool::Spool;
 
 /// A file to load.
@@ -94,11 +95,18 @@ pub(crate) fn format_of(model: &Model, named: &Path, content: &Path) -> Format {
     match extension {
         Some(Extension::Xml) => Format::Xml,
         Some(Extension::Json) => {
-            Format::Json(layout_of(content, layout), resource_of(model, named))
+            let layout = layout_of(content, layout);
+            Format::Json(
+                layout,
+                resource_of(model, named).filter(|_| !names_its_own(content, layout)),
+            )
         }
         Some(Extension::Csv) | None => match first_byte(content) {
             Some(b'<') => Format::Xml,
-            Some(b'{' | b'[') => Format::Json(layout, resource_of(model, named)),
+            Some(b'{' | b'[') => Format::Json(
+                layout,
+                resource_of(model, named).filter(|_| !names_its_own(content, layout)),
+            ),
             _ => Format::Unreadable(
                 "the file is neither XML nor JSON; interchange XML, JSON lines, JSON arrays, and \
                  CSV with a mapping can be loaded, also packed as .gz or .zip"
@@ -112,6 +120,17 @@ pub(crate) fn format_of(model: &Model, named: &Path, content: &Path) -> Format {
 fn layout_of(content: &Path, layout: Layout) -> Layout {
     let spans = || File::open(content).and_then(|file| spans_lines(&file)).unwrap_or(false);
     if layout == Layout::Lines && spans() { Layout::Values } else { layout }
+}
+
+/// Whether the first item of a file names its own resource: `{"resource": …, "document": …}`.
+fn names_its_own(content: &Path, layout: Layout) -> bool {
+    let Ok(file) = File::open(content) else { return false };
+    let mut items = Items::new(BufReader::new(file), layout, Spot::START);
+    let Ok(Some(_)) = items.next() else { return false };
+    let Ok(Json::Object(members)) = Json::read(&items.item) else { return false };
+    let member = |name: &str| members.iter().find(|(own, _)| own == name).map(|(_, value)| value);
+    matches!(member("resource"), Some(Json::Text(_)))
+        && matches!(member("document"), Some(Json::Object(_)))
 }
 
 fn first_byte(path: &Path) -> Option<u8> {

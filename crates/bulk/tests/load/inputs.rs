@@ -198,6 +198,24 @@ fn of_a_packed_file_with_a_wrong_checksum_no_record_is_loaded() {
 }
 
 #[test]
+fn a_folder_with_an_export_as_parquet_says_that_parquet_is_not_loaded() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("ed-fi/Student.parquet", "PAR1");
+    let manifest = json!({
+        "format_version": 1, "homeroom": "0", "begun": "2026-01-01T00:00:00Z", "format": "parquet",
+        "projects": [], "since": 0, "change_version": 1, "documents": 1, "deletes": 0,
+        "resources": {"ed-fi/students": 1}, "files": [],
+    });
+    folder.write("manifest.json", manifest.to_string());
+    let options = LoadOptions { paths: vec![folder.path().to_owned()], ..LoadOptions::default() };
+
+    let error = homeroom_bulk::load(&target, &options, &mut |_| (), &|| false);
+
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("an export as parquet cannot be loaded"), "{error}");
+}
+
+#[test]
 fn a_bomb_is_refused_and_the_other_files_are_loaded() {
     let (target, folder) = (target(), Folder::new());
     let mut bomb = GzEncoder::new(vec![], Compression::best());
@@ -224,6 +242,51 @@ const MAP: &str = "[[map]]\nfile = \"pupils.csv\"\nresource = \"students\"\n\
     Born = \"$.birthDate\"\n\"City 2\" = \"$.otherNames[1].firstName\"\n\
     Kind = { path = \"$.otherNames[1].otherNameTypeDescriptor\", prefix = \"uri://x/OtherNameTypeDescriptor#\", values = { N = \"Nickname\" } }\n\
     Other = \"$.otherNames[1].lastSurname\"\n";
+
+#[test]
+fn a_number_in_csv_may_have_leading_zeros_as_in_xml() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write(
+        "map.toml",
+        "[[map]]\nfile = \"years.csv\"\nresource = \"schoolYearTypes\"\n\
+         constants = { \"$.currentSchoolYear\" = false }\n\
+         [map.columns]\nYear = \"$.schoolYear\"\nName = \"$.schoolYearDescription\"\n",
+    );
+    folder.write("years.csv", "Year,Name\n002026,007\n02x27,A\n");
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, summary.rejected), (1, 1), "{rejects:?}");
+    let years = stored(&target, "schoolYearTypes");
+    assert_eq!(
+        (&years[0]["schoolYear"], &years[0]["schoolYearDescription"]),
+        (&json!(2026), &json!("007"))
+    );
+}
+
+#[test]
+fn json_in_utf_16_and_lines_that_name_their_resource_are_read_whatever_the_file_is_called() {
+    let (target, folder) = (target(), Folder::new());
+    let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    let named = |id: &str| json!({"resource": "ed-fi/students", "document": pupil(id)});
+    folder.write("students.ndjson", lines([named("1")]));
+    folder.write("more/students.json", json!([named("2")]).to_string());
+    folder.write("wide/students.jsonl", wide(&format!("\u{feff}{}", lines([pupil("3")]))));
+    folder.write("array/students.json", wide(&json!([pupil("4"), pupil("5")]).to_string()));
+    folder.write("packed/students.jsonl.gz", gzip(wide(&lines([pupil("6")]))));
+    folder.write("unnamed", wide(&format!("\u{feff}{}", lines([named("7")]))));
+
+    let unnamed = folder.path().join("unnamed");
+    let (summary, rejects) = load_all(&target, &[folder.path(), &unnamed]);
+
+    assert_eq!((summary.loaded, summary.rejected), (7, 0), "{rejects:?}");
+    let (files, not_taken) = homeroom_bulk::plain_files(&[folder.path().to_owned()]).unwrap();
+    assert_eq!((files.len(), not_taken), (5, vec![]));
+    for file in files {
+        let text = std::fs::read_to_string(&file.content).unwrap();
+        assert!(text.trim_start_matches('\u{feff}').starts_with('{'), "{:?}: {text}", file.name);
+    }
+}
 
 #[test]
 fn rows_of_csv_become_documents_by_their_mapping() {

@@ -340,7 +340,11 @@ fn options(args: &LoadArgs, config: &Config) -> LoadOptions {
 /// Reports the result.
 fn tell(summary: &Summary, args: &LoadArgs) {
     if !args.json {
-        crate::exit::print(&told(summary, args.results.is_some(), args.way.delete));
+        let hint = args
+            .results
+            .is_none()
+            .then_some("--results FILE writes every reject, --rejects DIR the rejected records.");
+        crate::exit::print(&told(summary, hint, args.way.delete));
     } else if args.results.is_some() {
         crate::exit::print(&format!("{}\n", json!({ "summary": summary })));
     }
@@ -368,9 +372,9 @@ fn checkpoint(args: &LoadArgs, config: &Config) -> Option<PathBuf> {
     Some(config.store.data_dir.join(format!("load-{:016x}.checkpoint", hasher.finish())))
 }
 
-/// Returns what has become of the records, for people: whether the results are in a file, and
-/// whether the load was to delete.
-pub fn told(summary: &Summary, has_results: bool, is_deleting: bool) -> String {
+/// Returns what has become of the records, for people. `hint` says how to see every reject;
+/// `is_deleting` whether the load was to delete.
+pub fn told(summary: &Summary, hint: Option<&str>, is_deleting: bool) -> String {
     let (done, otherwise, count) = match (is_deleting, summary.dry_run) {
         (true, _) => ("deleted", "not there", summary.deleted),
         (false, true) => ("would be loaded", "already stored", summary.loaded),
@@ -415,8 +419,10 @@ pub fn told(summary: &Summary, has_results: bool, is_deleting: bool) -> String {
         let more = counted((summary.causes.len() - CAUSES_SHOWN) as u64, "more cause");
         _ = writeln!(out, "\n           and {more}");
     }
-    if summary.rejected > 0 && !has_results {
-        out += "\n--results FILE writes every reject, --rejects DIR the rejected records.\n";
+    if summary.rejected > 0
+        && let Some(hint) = hint
+    {
+        _ = writeln!(out, "\n{hint}");
     }
     for warning in summary.warnings.iter().take(CAUSES_SHOWN) {
         _ = writeln!(
@@ -550,7 +556,7 @@ mod tests {
                 ..Summary::default()
             };
 
-            let told = told(&summary, true, is_deleting);
+            let told = told(&summary, None, is_deleting);
 
             assert!(told.starts_with(expected), "{told}");
         }

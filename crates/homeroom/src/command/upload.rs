@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use homeroom_bulk::{LoadError, RESULTS, Summary};
+use homeroom_bulk::{LoadError, NotTaken, RESULTS, Summary};
 use homeroom_http::Timestamp;
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ Examples:
   homeroom upload year/ --server http://127.0.0.1:8080 --key K --secret S --results results.jsonl
 
 The exit code is 0 when everything was loaded, 3 when records were rejected, 4 when the server does
-not accept the key, 5 when it cannot be reached.")]
+not accept the key, 5 when it cannot be reached or stays busy for five minutes; repeat the command then.")]
 pub struct UploadArgs {
     /// Files and folders
     #[arg(required = true, value_name = "PATH")]
@@ -88,11 +88,13 @@ pub fn run(args: &UploadArgs) -> Result<Exit, Failure> {
     let results = results.map_err(LoadError::from)?;
     // A file that is unpacked, or written as lines, stays open.
     crate::process::raise_open_files();
-    let (sources, not_taken) = find(&args.paths)?;
+    let (mut sources, mut not_taken) = find(&args.paths)?;
     let mut ended = Ended { summary: Summary::default(), rejects: vec![], has_causes: true };
     if !sources.is_empty() {
         let runtime = super::serve::runtime()?;
-        ended = runtime.block_on(upload(args, &sources))?;
+        if let Some(all) = runtime.block_on(upload(args, &mut sources, &mut not_taken))? {
+            ended = all;
+        }
     }
     let (rejects, summary) = homeroom_bulk::rejects(&not_taken);
     ended.summary.add(summary);
@@ -109,7 +111,13 @@ struct Ended {
     has_causes: bool,
 }
 
-async fn upload(args: &UploadArgs, sources: &[Source]) -> Result<Ended, Failure> {
+/// Uploads the files. Those that the server does not take are moved to the others that are not taken; if
+/// none is left, there is no operation.
+async fn upload(
+    args: &UploadArgs,
+    sources: &mut Vec<Source>,
+    not_taken: &mut Vec<NotTaken>,
+) -> Result<Option<Ended>, Failure> {
     let this_year = u16::try_from(1970 + Timestamp::now().0 / YEAR).unwrap_or(2_199);
     let year = args.school_year.unwrap_or(this_year);
     let trust = match &args.ca {
@@ -123,15 +131,24 @@ async fn upload(args: &UploadArgs, sources: &[Source]) -> Result<Ended, Failure>
     let secret = secret
         .ok_or_else(|| Failure::Usage(format!("--key needs --secret or {SECRET_VARIABLE}")))?;
     let mut remote = Remote::open(&args.server, (&args.key, &secret), year, trust).await?;
-    let fingerprint = fingerprint(sources);
-    let begun = remote.find(&fingerprint).await?.filter(|operation| {
-        ["Initialized", "Incomplete", "Ready", "Started"]
-            .contains(&operation["status"].as_str().unwrap_or(""))
-    });
-    let operation = match begun {
-        Some(operation) => operation,
-        None => remote.create(sources, &fingerprint).await?,
+    let operation = loop {
+        if sources.is_empty() {
+            return Ok(None);
+        }
+        let fingerprint = fingerprint(sources);
+        let begun = remote.find(&fingerprint).await?.filter(|operation| {
+            ["Initialized", "Incomplete", "Ready", "Started"]
+                .contains(&operation["status"].as_str().unwrap_or(""))
+        });
+        if let Some(operation) = begun {
+            break operation;
+        }
+        match remote.create(sources, &fingerprint).await? {
+            Ok(operation) => break operation,
+            Err(refused) => refuse(sources, &refused, not_taken),
+        }
     };
+    let sources = &*sources;
     let id = text(&operation, "id")?.to_owned();
     let mut line = ProgressLine::new();
     let done = async {
@@ -140,7 +157,21 @@ async fn upload(args: &UploadArgs, sources: &[Source]) -> Result<Ended, Failure>
     };
     let ended = done.await;
     line.end();
-    results(&mut remote, &ended?, sources).await
+    results(&mut remote, &ended?, sources).await.map(Some)
+}
+
+/// Moves the files that the server does not take to those that are not taken.
+fn refuse(sources: &mut Vec<Source>, refused: &[(usize, String)], not_taken: &mut Vec<NotTaken>) {
+    let why: HashMap<usize, &String> = refused.iter().map(|(at, why)| (*at, why)).collect();
+    let mut at = 0;
+    sources.retain(|source| {
+        let why = why.get(&at);
+        at += 1;
+        if let Some(why) = why {
+            not_taken.push(NotTaken::file(&source.path, format!("the server says {why:?}")));
+        }
+        why.is_none()
+    });
 }
 
 fn text<'v>(value: &'v Value, member: &str) -> Result<&'v str, Failure> {
@@ -244,11 +275,13 @@ async fn results(
 ) -> Result<Ended, Failure> {
     let id = text(operation, "id")?;
     let files = operation["uploadFiles"].as_array().map_or(&[][..], Vec::as_slice);
-    let names: HashMap<String, String> = files
+    let names: HashMap<String, Named> = files
         .iter()
         .zip(sources)
         .filter_map(|(file, source)| {
-            Some((file["id"].as_str()?.to_owned(), source.path.display().to_string()))
+            let folder = format!("{}/", file["interchangeType"].as_str().unwrap_or(""));
+            let own = source.path.display().to_string();
+            Some((file["id"].as_str()?.to_owned(), Named { own, folder }))
         })
         .collect();
     let mut rejects = vec![];
@@ -276,9 +309,18 @@ async fn results(
     Ok(Ended { summary, rejects, has_causes })
 }
 
+/// What a file is called.
+struct Named {
+    /// Its path here.
+    own: String,
+    /// The folder that the server puts it in if it has lines of JSON.
+    folder: String,
+}
+
 /// Returns an exception as the loader writes a reject.
-fn as_loader_writes(exception: &Value, names: &HashMap<String, String>) -> Value {
-    let file = exception["uploadFileId"].as_str().and_then(|id| names.get(id));
+fn as_loader_writes(exception: &Value, names: &HashMap<String, Named>) -> Value {
+    let file =
+        exception["uploadFileId"].as_str().and_then(|id| names.get(id)).map(|named| &named.own);
     let mut reject = json!({ "file": file });
     if let (Some(all), Some(members)) = (reject.as_object_mut(), exception.as_object()) {
         let own = members.iter().filter(|(name, _)| !matches!(&***name, "id" | "uploadFileId"));
@@ -287,26 +329,32 @@ fn as_loader_writes(exception: &Value, names: &HashMap<String, String>) -> Value
     renamed(reject, names)
 }
 
-/// Replaces the names that the server gives to files: their ids, with an ending.
-fn renamed(value: Value, names: &HashMap<String, String>) -> Value {
+/// Replaces the names that the server gives to files, their ids with an ending, in all texts.
+fn renamed(value: Value, names: &HashMap<String, Named>) -> Value {
     match value {
+        Value::String(text) => renamed_text(text, names).into(),
         Value::Array(items) => items.into_iter().map(|item| renamed(item, names)).collect(),
         Value::Object(members) => {
-            let members = members.into_iter().map(|(name, value)| {
-                let value = match (&*name, &value) {
-                    ("file", Value::String(file)) => {
-                        let last = file.rsplit('/').next().unwrap_or(file);
-                        let id = last.split('.').next().unwrap_or(last);
-                        names.get(id).map_or(value.clone(), |own| own.as_str().into())
-                    }
-                    _ => renamed(value, names),
-                };
-                (name, value)
-            });
+            let members = members.into_iter().map(|(name, value)| (name, renamed(value, names)));
             members.collect::<serde_json::Map<_, _>>().into()
         }
         other => other,
     }
+}
+
+fn renamed_text(mut text: String, names: &HashMap<String, Named>) -> String {
+    // Most texts name no file.
+    if !text.contains(".xml") && !text.contains(".jsonl") {
+        return text;
+    }
+    for (id, Named { own, folder }) in
+        names.iter().filter(|(id, _)| text.contains(&***id)).collect::<Vec<_>>()
+    {
+        for name in [format!("{folder}{id}.jsonl"), format!("{id}.jsonl"), format!("{id}.xml")] {
+            text = text.replace(&name, own);
+        }
+    }
+    text
 }
 
 /// Returns a reject as a line that begins with its file, like those of the loader.
@@ -336,7 +384,8 @@ fn report(args: &UploadArgs, ended: &Ended, results: Option<File>) -> Result<Exi
             crate::exit::print(&format!("{line}\n"));
         }
     } else {
-        crate::exit::print(&super::load::told(&ended.summary, has_results, false));
+        let hint = (!has_results).then_some("--results FILE writes every reject.");
+        crate::exit::print(&super::load::told(&ended.summary, hint, false));
         if !ended.has_causes {
             for reject in &ended.rejects {
                 let (file, message) = (&reject["file"], &reject["message"]);

@@ -152,3 +152,73 @@ fn an_upload_that_was_killed_is_taken_up_again_where_it_was() {
     assert_eq!((&ended[0]["id"], &ended[0]["status"]), (&begun[0]["id"], &"Completed".into()));
     assert_eq!(client.get("/data/v3/ed-fi/students").json().as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn what_the_server_does_not_take_is_told_by_name_and_the_others_are_uploaded() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let url = format!("http://{}", server.api);
+    for folder in ["in/wide", "in/own"] {
+        std::fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    place.write("in/whatever.jsonl", student("1", "Ada").to_string() + "\n");
+    let named = serde_json::json!({"resource": "ed-fi/students", "document": student("2", "Bo")});
+    place.write("in/own/students.ndjson", named.to_string() + "\n");
+    let wide = format!("\u{feff}{}\n", student("3", "Zoë"));
+    let wide = wide.encode_utf16();
+    place.write("in/wide/students.jsonl", wide.flat_map(u16::to_le_bytes).collect::<Vec<u8>>());
+    let mut packed = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
+    let text = interchange(&(record("4") + "<Student/>\n"));
+    std::io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
+    place.write("in/Student.xml.gz", packed.finish().unwrap());
+
+    let first = place.run(&upload(&url, &key, &["in"]));
+    let again = place.run(&upload(&url, &key, &["in", "--json"]));
+    let loaded = place.run(&["load", "in", "--dry-run"]);
+    let only = place.run(&upload(&url, &key, &["in/whatever.jsonl"]));
+
+    assert_eq!(first.code, Some(3), "{first:?}");
+    assert!(first.stdout.contains("3 documents loaded"), "{first:?}");
+    assert!(first.stdout.contains("in/whatever.jsonl: It was not uploaded"), "{first:?}");
+    assert!(first.stdout.contains("there is no resource whatever"), "{first:?}");
+    assert!(first.stdout.contains("in/Student.xml.gz, line 3"), "{first:?}");
+    assert!(!first.stdout.contains("--rejects"), "{first:?}");
+    assert!(loaded.stdout.contains("3 were already stored"), "{loaded:?}");
+    assert_eq!(only.code, Some(3), "{only:?}");
+    assert!(again.stdout.contains("\"unchanged\":3"), "{again:?}");
+    // The items of uploads are metrics, too.
+    eventually("the items are counted", || {
+        let metrics = server.admin_client().get("/metrics").text();
+        [("loaded", 3), ("unchanged", 3), ("rejected", 2)].iter().all(|(outcome, count)| {
+            metrics.contains(&format!(
+                "homeroom_load_items_total{{resource=\"ed-fi/students\",outcome=\"{outcome}\"}} {count}\n"
+            ))
+        })
+    });
+}
+
+#[test]
+fn an_upload_says_that_the_server_is_busy_and_why() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let url = format!("http://{}", server.api);
+    let mut client = server.client_of(&key);
+    let file = serde_json::json!({"format": "text/xml", "interchangeType": "Student", "size": 9});
+    let body = serde_json::json!({ "uploadFiles": [file] });
+    while client.post("/api/v2.0/2026/bulkOperations", &body).status == 201 {}
+    place.write("students.jsonl", student("1", "Ada").to_string() + "\n");
+
+    let mut command = place.command(&upload(&url, &key, &["students.jsonl"]));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let said = std::io::BufReader::new(child.stderr.take().unwrap());
+    let said: Vec<String> = std::io::BufRead::lines(said).take(2).map(Result::unwrap).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let text = said.join("\n");
+    assert!(text.contains("the server says that it is busy (429)"), "{text}");
+    assert!(text.contains("operations that have not ended"), "{text}");
+    assert!(text.contains("at most 5 minutes"), "{text}");
+}

@@ -15,8 +15,8 @@ use crate::exit::Failure;
 const TIME: Duration = Duration::from_mins(30);
 /// How often a request is sent again whose connection fails.
 const RETRIES: u32 = 4;
-/// How often a request is sent again that the server has no room for.
-const BUSY_MAX: u32 = 60;
+/// How long a request is sent again that the server has no room for.
+const BUSY_TIME_MAX: Duration = Duration::from_mins(5);
 /// Longest pause that a server's Retry-After is followed for.
 const BUSY_PAUSE_MAX: u64 = 60;
 /// Most bytes of an answer.
@@ -128,7 +128,7 @@ impl Remote {
         (media, body): (&str, bytes::Bytes),
     ) -> Result<WholeAnswer, Failure> {
         let url = url(&format!("{}/api/v2.0/{}/{path}", self.base, self.year))?;
-        let (mut is_renewed, mut busy) = (false, 0);
+        let (mut is_renewed, mut waited) = (false, Duration::ZERO);
         loop {
             let authorization = format!("Bearer {}", self.token);
             let request = Request::new(method.clone(), url.clone())
@@ -143,11 +143,19 @@ impl Remote {
                     is_renewed = true;
                     self.authenticate().await?;
                 }
-                429 | 503 if busy < BUSY_MAX => {
-                    busy += 1;
+                429 | 503 => {
                     let told = answer.headers.get("retry-after").and_then(|v| v.to_str().ok());
-                    let seconds = told.and_then(|text| text.parse().ok()).unwrap_or(1);
-                    let pause = Duration::from_secs(seconds.clamp(1, BUSY_PAUSE_MAX));
+                    let Some(pause) = pause(told, waited) else { return Ok(answer) };
+                    if waited.is_zero() {
+                        let (status, said) = (answer.status.as_u16(), said(&answer));
+                        let minutes = BUSY_TIME_MAX.as_secs() / 60;
+                        eprintln!(
+                            "the server says that it is busy ({status}): {said}\nasking again every \
+                             {} seconds for at most {minutes} minutes",
+                            pause.as_secs()
+                        );
+                    }
+                    waited += pause;
                     tokio::time::sleep(pause).await;
                 }
                 _ => return Ok(answer),
@@ -178,7 +186,7 @@ impl Remote {
         Ok(found.as_array().and_then(|all| all.first()).cloned())
     }
 
-    /// Creates an operation.
+    /// Creates an operation, or returns the files for which the server has none, with the reason.
     ///
     /// # Errors
     ///
@@ -187,7 +195,7 @@ impl Remote {
         &mut self,
         sources: &[Source],
         fingerprint: &str,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Result<Value, Vec<(usize, String)>>, Failure> {
         let files: Vec<Value> = sources
             .iter()
             .map(|source| {
@@ -201,8 +209,14 @@ impl Remote {
         let body = json!({ "uploadFiles": files, "fingerprint": fingerprint }).to_string();
         let sent = ("application/json", body.into());
         let answer = self.call(&Method::POST, "bulkOperations", sent).await?;
+        if answer.status == 400
+            && let Some(refused) = refused_files(&answer.body, sources.len())
+        {
+            return Ok(Err(refused));
+        }
         expect(&answer, 201, "creating the operation")?;
         serde_json::from_slice(&answer.body)
+            .map(Ok)
             .map_err(|error| Failure::because("reading the server's answer", error))
     }
 
@@ -247,6 +261,33 @@ fn failure(error: &Error) -> Failure {
     }
 }
 
+/// Returns how long to wait before a request is sent again that the server has no room for, unless it
+/// has waited long enough. `told` is what the server says.
+fn pause(told: Option<&str>, waited: Duration) -> Option<Duration> {
+    let seconds = told.and_then(|text| text.parse().ok()).unwrap_or(1);
+    let pause = Duration::from_secs(seconds.clamp(1, BUSY_PAUSE_MAX));
+    (waited + pause <= BUSY_TIME_MAX).then_some(pause)
+}
+
+/// Reads which files an answer refuses, and why, if it says nothing else.
+fn refused_files(body: &[u8], files: usize) -> Option<Vec<(usize, String)>> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    let errors = body["errors"].as_array().filter(|errors| !errors.is_empty())?;
+    let refused = errors.iter().map(|error| {
+        let (at, why) = error.as_str()?.strip_prefix("uploadFiles[")?.split_once("]: ")?;
+        let at = at.parse().ok().filter(|at| *at < files)?;
+        Some((at, why.to_owned()))
+    });
+    refused.collect()
+}
+
+/// Returns what an answer says.
+fn said(answer: &WholeAnswer) -> String {
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let first = body["errors"][0].as_str().or_else(|| body["detail"].as_str());
+    first.unwrap_or("it gives no reason").to_owned()
+}
+
 /// Refuses an answer with another status.
 fn expect(answer: &WholeAnswer, status: u16, doing: &str) -> Result<(), Failure> {
     if answer.status == status {
@@ -260,4 +301,40 @@ fn expect(answer: &WholeAnswer, status: u16, doing: &str) -> Result<(), Failure>
         429 | 502..=504 => Failure::Unreachable(text),
         _ => Failure::Failed(text),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_stays_busy_is_asked_again_for_minutes_and_not_for_hours() {
+        for (told, times) in [(Some("60"), 5), (Some("3600"), 5), (Some("1"), 300), (None, 300)] {
+            let (mut waited, mut asked) = (Duration::ZERO, 0);
+            while let Some(pause) = pause(told, waited) {
+                waited += pause;
+                asked += 1;
+            }
+            assert_eq!((asked, waited), (times, BUSY_TIME_MAX), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn the_files_that_a_server_refuses_are_known_if_it_refuses_nothing_else() {
+        let answer = |errors: Value| json!({ "errors": errors }).to_string();
+        let refused = |errors: Value| refused_files(answer(errors).as_bytes(), 2);
+
+        assert_eq!(
+            refused(json!(["uploadFiles[1]: there is no resource x"])),
+            Some(vec![(1, "there is no resource x".to_owned())])
+        );
+        for other in [
+            json!([]),
+            json!(["no"]),
+            json!(["uploadFiles[0]: a", "no"]),
+            json!(["uploadFiles[2]: a"]),
+        ] {
+            assert_eq!(refused(other.clone()), None, "{other}");
+        }
+    }
 }
