@@ -53,7 +53,7 @@ Examples:
   homeroom upload year/ --server http://127.0.0.1:8080 --key K --secret S --results results.jsonl
 
 The exit code is 0 when everything was loaded, 3 when records were rejected, 4 when the server does
-not accept the key, 5 when it cannot be reached or stays busy for five minutes; repeat the command then.")]
+not accept the key, 5 when it cannot be reached or stays busy for five minutes.")]
 pub struct UploadArgs {
     /// Files and folders
     #[arg(required = true, value_name = "PATH")]
