@@ -60,7 +60,11 @@ async fn an_operation_that_breaks_a_rule_is_refused() {
         }
         client.send(Method::POST, OPERATIONS, &[], "{").await.problem(400, "bad-request");
         let good = json!({ "uploadFiles": file("text/xml", "Student", 1) });
-        client.post("/api/v2.0/soon/bulkOperations", &good).await.problem(404, "not-found");
+        for year in ["soon", "1899", "26"] {
+            let path = format!("/api/v2.0/{year}/bulkOperations");
+            let problem = client.post(&path, &good).await.problem(404, "not-found");
+            assert!(problem["detail"].as_str().unwrap().contains("1900 to 2199"), "{problem}");
+        }
         assert_eq!(client.get(OPERATIONS).await.json(), json!([]));
     }
 }
