@@ -218,8 +218,8 @@ fn is_number(properties: &[Property], path: &[Step]) -> bool {
         |scalar: &Scalar| matches!(scalar, Scalar::Integer { .. } | Scalar::Decimal { .. });
     match (&property.kind, rest) {
         (PropertyKind::Scalar(scalar), []) => is_numeric(scalar),
-        (PropertyKind::Object(inner), rest) => is_number(inner, rest),
-        (PropertyKind::List(inner), [Step::Item(_), rest @ ..]) => is_number(inner, rest),
+        (PropertyKind::Object(inner), rest)
+        | (PropertyKind::List(inner), [Step::Item(_), rest @ ..]) => is_number(inner, rest),
         (PropertyKind::Reference(reference), [Step::Member(name)]) => {
             let mut parts = reference.parts.iter();
             let part = parts.find(|part| part.name.eq_ignore_ascii_case(name));
