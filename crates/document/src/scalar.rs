@@ -29,7 +29,12 @@ pub fn write(out: &mut String, scalar: Scalar, json: &Json<'_>) -> Result<(), St
     match scalar {
         Scalar::Text { min, max } => text(out, json, min, max),
         Scalar::Integer { min, max, .. } => {
-            let number = integer(json).ok_or("The value must be a whole number.")?;
+            let number = integer(json).ok_or_else(|| match json {
+                Json::Text(text) if has_zeros_in_front(text.trim()) => {
+                    "The value must be a whole number without zeros in front."
+                }
+                _ => "The value must be a whole number.",
+            })?;
             if !(min..=max).contains(&number) {
                 return Err(format!("The value must be between {min} and {max}."));
             }
@@ -228,6 +233,11 @@ pub fn is_ambiguous(scalar: Scalar, json: &Json<'_>) -> bool {
     is_date && matches!(json, Json::Text(text) if moment::is_ambiguous(text))
 }
 
+/// Whether a text has only digits, and the first of several is a zero.
+fn has_zeros_in_front(text: &str) -> bool {
+    text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 #[cfg(test)]
 mod tests {
     use homeroom_model::ResourceId;
@@ -248,6 +258,18 @@ mod tests {
             assert!(canonical(int, sent).is_err(), "{sent:?}");
             assert!(canonical(decimal, sent).is_err(), "{sent:?}");
         }
+    }
+
+    #[test]
+    fn a_number_with_zeros_in_front_is_told_as_such() {
+        let int = Scalar::Integer { bits: 32, min: 0, max: 4_000_000_000 };
+
+        let told = canonical(int, "\"0255901\"").unwrap_err();
+        let other = canonical(int, "\"02x\"").unwrap_err();
+
+        assert_eq!(told, "The value must be a whole number without zeros in front.");
+        assert_eq!(other, "The value must be a whole number.");
+        assert_eq!(canonical(int, "\"0\"").unwrap(), "0");
     }
 
     #[test]

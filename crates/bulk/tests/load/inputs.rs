@@ -189,6 +189,8 @@ fn of_a_packed_file_with_a_wrong_checksum_no_record_is_loaded() {
         );
         assert!(message.contains("copy it or pack it again"), "{message}");
         assert_eq!(names(&target), good, "{name}");
+        let (files, not_taken) = homeroom_bulk::plain_files(&[path]).unwrap();
+        assert_eq!((files.len(), not_taken.len()), (0, 1), "{name}");
     }
     // What only follows the packed content does not belong to it.
     let followed = [gzip(lines([pupil("5000")])), b"and more".to_vec()].concat();
