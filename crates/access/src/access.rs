@@ -20,7 +20,7 @@ use crate::lookups::Lookups;
 use crate::records::{ClientRecord, SecretRecord};
 use crate::refused_logins::RefusedLogins;
 use crate::registry::Registry;
-use crate::revoke::Revocations;
+use crate::revocations::Revocations;
 use crate::secret::SecretHasher;
 use crate::server_keys::server_keys;
 use crate::sql;

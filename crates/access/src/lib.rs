@@ -63,6 +63,7 @@ mod refused_logins;
 mod registry;
 mod relation;
 mod revive;
+mod revocations;
 mod revoke;
 mod rights;
 mod routes;

@@ -7,7 +7,7 @@
 //! Source: RFC 7009 §2.1 (request), §2.2 (answers).
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use homeroom_http::{Problem, Response, Timestamp};
 use homeroom_store::{Answer, Decision, Plan, Refused, Sql, StoreError, Write};
@@ -19,32 +19,14 @@ use crate::client::{ApiClient, Call};
 use crate::error::AccessError;
 use crate::introspect::asker;
 use crate::oauth::{OAuthError, uncached};
+use crate::revocations::Revoked;
 use crate::sql;
 
 /// The path of revocation.
 pub(crate) const REVOKE: &str = "/oauth/revoke";
 
-/// Most live tokens of one key that may be taken back.
-const OF_KEY_MAX: usize = 1_000;
-/// The same of all keys.
-const ALL_MAX: usize = 100_000;
 /// Seconds after which a client may try again when there are too many: some have ended by then.
 const RETRY_SECONDS: u32 = 60;
-
-/// The tokens that were taken back and have not ended, as this node knows them.
-#[derive(Debug, Default)]
-pub(crate) struct Revocations {
-    known: RwLock<HashMap<blake3::Hash, Revoked>>,
-    /// How many there were when the store was read; held while it is read or written.
-    number: tokio::sync::Mutex<i64>,
-}
-
-#[derive(Debug)]
-struct Revoked {
-    key: Box<str>,
-    /// In seconds since 1970.
-    ends: i64,
-}
 
 /// Why a token is not taken back.
 #[derive(Debug, thiserror::Error)]
@@ -55,19 +37,6 @@ enum NotRevoked {
     TooMany,
     #[error(transparent)]
     Access(#[from] AccessError),
-}
-
-impl Revocations {
-    /// Returns whether a token was taken back.
-    pub(crate) fn has(&self, token: &blake3::Hash) -> bool {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).contains_key(token)
-    }
-
-    fn has_room_for(&self, key: &str) -> bool {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let own = known.values().filter(|revoked| &*revoked.key == key).count();
-        known.len() < ALL_MAX && own < OF_KEY_MAX
-    }
 }
 
 /// Takes back the token that a client names.

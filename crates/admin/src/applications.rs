@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 use crate::form::{ID_MAX, Is, ids, needed, optional};
 use crate::list::{By, Filter, answer_list, filter};
 use crate::manager::{Admin, Manager};
+use crate::owned::{applications_of, prefixes_of};
 use crate::refusal::{Faults, Refusal};
 use crate::reserved;
 use crate::resource::{Candidate, Resource};
-use crate::vendors::{applications_of, prefixes_of};
 
 /// Most applications in a store; as many as there may be keys.
 const APPLICATIONS_MAX: usize = 100_000;

@@ -40,6 +40,7 @@ mod instances;
 mod list;
 mod manager;
 mod openapi;
+mod owned;
 mod profiles;
 mod refusal;
 mod reserved;

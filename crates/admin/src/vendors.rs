@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::applications::APPLICATIONS;
 use crate::form::{Is, needed, optional};
 use crate::list::{By, filter};
+use crate::owned::{applications_of, prefixes_of};
 use crate::refusal::Refusal;
 use crate::reserved;
 use crate::resource::{Candidate, Resource, nothing_created, nothing_derived};
@@ -71,18 +72,6 @@ fn check(_: &Registry, vendor: &mut Candidate<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns a vendor's namespace prefixes.
-pub(crate) fn prefixes_of(vendor: &Value) -> Vec<String> {
-    let text = vendor["namespacePrefixes"].as_str().unwrap_or_default();
-    let mut prefixes: Vec<String> = vec![];
-    for prefix in text.split(',').map(str::trim).filter(|prefix| !prefix.is_empty()) {
-        if !prefixes.iter().any(|known| known == prefix) {
-            prefixes.push(prefix.to_owned());
-        }
-    }
-    prefixes
-}
-
 /// Gives the keys of all its applications the new prefixes at once.
 fn changed(change: &mut Change<'_>, id: i64, vendor: &Value) -> Result<(), Refusal> {
     let prefixes = prefixes_of(vendor);
@@ -111,14 +100,4 @@ fn deleted(change: &mut Change<'_>, id: i64) -> Result<(), Refusal> {
         change.remove(ItemKind::Application, application);
     }
     Ok(())
-}
-
-/// Returns the applications of a vendor.
-pub(crate) fn applications_of(
-    registry: &Registry,
-    vendor: i64,
-) -> impl Iterator<Item = (i64, &Value)> {
-    registry
-        .items(ItemKind::Application)
-        .filter(move |(_, application)| application["vendorId"].as_i64() == Some(vendor))
 }

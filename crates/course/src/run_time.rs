@@ -7,6 +7,7 @@ mod duration;
 mod elements;
 mod outcome;
 mod reached;
+mod reaching;
 mod session;
 mod state;
 mod status;

@@ -7,6 +7,7 @@ mod content;
 mod course;
 mod learner;
 mod level;
+mod person;
 mod plan;
 mod posts;
 mod progress;

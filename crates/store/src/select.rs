@@ -13,6 +13,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use self::bounds::run_size;
 use self::driver::driver;
 use self::numbers::{first, kind, one, sql};
 use crate::error::StoreError;
@@ -154,13 +155,6 @@ pub(crate) async fn cuts<S: Source>(
         cuts.extend(id_after_skipping(source, query.kind, DocumentId(0), run * size).await?);
     }
     Ok(Some(cuts))
-}
-
-/// Returns the size of each run but the last where `total` documents are divided into at most `parts`.
-///
-/// Source: Ed-Fi ODS/API 7.3: the size is rounded up, and has a minimum.
-fn run_size(total: u64, parts: u64, smallest: u64) -> u64 {
-    total.div_ceil(parts.max(1)).max(smallest).max(1)
 }
 
 /// Returns the id of the last of the first `skip` documents after `after`, or [`None`] if there are

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use homeroom_load::engine::{Request, StepFacts};
 
-use super::posts::{GIVEN_NAME, HEADERS, family_name};
+use super::person::{GIVEN_NAME, HEADERS, family_name};
 
 /// A request of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,7 +153,7 @@ impl Script {
         })
     }
 
-    /// Fills in the header of a post of the player, whose body [`super::posts`] writes.
+    /// Fills in the header of a post of the player, whose body `posts` writes.
     pub fn post(&self, request: &mut Request) {
         request.headers.extend_from_slice(HEADERS.as_bytes());
         _ = write!(request.headers, "Origin: {}\r\n", self.origin);

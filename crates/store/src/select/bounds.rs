@@ -18,6 +18,8 @@ use self::chunk::{CHUNK_MAX, rows};
 use check::Checks;
 use sample::Sample;
 use scan::Scan;
+
+pub(super) use sample::run_size;
 use through::Throughs;
 
 /// Returns a page of a list with bounds.

@@ -2,7 +2,6 @@
 //! it.
 
 use crate::id::DocumentId;
-use crate::select::run_size;
 
 /// Most numbers that are kept.
 const KEPT_MAX: usize = 1 << 16;
@@ -49,6 +48,13 @@ impl Sample {
         cuts.dedup();
         (self.seen > 0).then_some(cuts)
     }
+}
+
+/// Returns the size of each run but the last where `total` documents are divided into at most `parts`.
+///
+/// Source: Ed-Fi ODS/API 7.3: the size is rounded up, and has a minimum.
+pub(in crate::select) fn run_size(total: u64, parts: u64, smallest: u64) -> u64 {
+    total.div_ceil(parts.max(1)).max(smallest).max(1)
 }
 
 #[cfg(test)]
