@@ -7,11 +7,11 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
 
 use crate::access::Access;
-use crate::credentials::Unrecognized;
 use crate::recognize::{admitted, matching_secret};
 use crate::recognized::{Proven, Recognized, changing};
 use crate::secret::Secret;
 use crate::token::TOKEN_SECONDS;
+use crate::unrecognized::Unrecognized;
 
 /// Longest credentials that are read, in bytes.
 const CREDENTIALS_BYTES_MAX: usize = 1_024;

@@ -7,11 +7,11 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
 
 use crate::access::Access;
-use crate::credentials::Unrecognized;
 use crate::recognize::admitted;
 use crate::recognized::{Proven, Recognized, changing};
 use crate::records::SecretRecord;
 use crate::token::TOKEN_SECONDS;
+use crate::unrecognized::Unrecognized;
 
 /// Distinguishes certificates from tokens in the cache of both.
 const CACHE_CONTEXT: &[u8] = b"certificate\0";

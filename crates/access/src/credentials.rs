@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use homeroom_http::{Credential, Fingerprint, Named, Problem, Timestamp};
+use homeroom_http::{Credential, Fingerprint, Timestamp};
 use http::header::{AUTHORIZATION, HeaderName};
 use http::{HeaderMap, HeaderValue};
 
@@ -10,6 +10,7 @@ use crate::access::Access;
 use crate::basic;
 use crate::client::ApiClient;
 use crate::recognized::Recognized;
+use crate::unrecognized::Unrecognized;
 
 /// Header of an API key.
 pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -30,39 +31,6 @@ pub(crate) enum Chosen<'a> {
     Certificate(&'a Fingerprint),
     /// None that the route accepts.
     None,
-}
-
-/// Why a caller is not recognized.
-#[derive(Debug)]
-pub enum Unrecognized {
-    /// Its key or secret is not in the registry, as this process has read it. They may have been
-    /// made a moment ago by another.
-    Unknown(Problem),
-    /// Another reason.
-    Other(Problem),
-}
-
-impl Unrecognized {
-    /// Returns the same, which names a client to the log.
-    pub(crate) fn naming(mut self, named: Option<Named>) -> Self {
-        let (Self::Unknown(problem) | Self::Other(problem)) = &mut self;
-        problem.named = named;
-        self
-    }
-}
-
-impl From<Problem> for Unrecognized {
-    fn from(problem: Problem) -> Self {
-        Self::Other(problem)
-    }
-}
-
-impl From<Unrecognized> for Problem {
-    fn from(unrecognized: Unrecognized) -> Self {
-        match unrecognized {
-            Unrecognized::Unknown(problem) | Unrecognized::Other(problem) => problem,
-        }
-    }
 }
 
 impl Credentials {

@@ -73,6 +73,7 @@ mod sql;
 mod strategy;
 mod token;
 mod token_info;
+mod unrecognized;
 
 pub use access::{Access, AccessConfig};
 pub use action::{Action, PerAction};
@@ -85,7 +86,7 @@ pub use claim_set::ClaimSet;
 pub use claims::{Claim, ClaimId, Claims, EXTENSIONS_SHIPPED, SHIPPED};
 pub use claims_file::ClaimsError;
 pub use client::{ANY_SCOPE, ApiClient, Call, Scope, Status};
-pub use credentials::{API_KEY, Credentials, Unrecognized};
+pub use credentials::{API_KEY, Credentials};
 pub use custom_view::{
     BasisOf, CustomView, MemberIs, MemberRule, SharedValue, ViewBound, ViewRule, Views,
 };
@@ -114,3 +115,4 @@ pub use secret::{RandomError, Secret};
 pub use strategy::Strategy;
 pub use token::TOKEN_SECONDS;
 pub use token_info::{EducationOrganization, TokenInfo};
+pub use unrecognized::Unrecognized;

@@ -9,13 +9,13 @@ use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
 use crate::access::Access;
 use crate::client::ANY_SCOPE;
 use crate::client::{ApiClient, Scope, Status};
-use crate::credentials::Unrecognized;
 use crate::proven::Lapsed;
 use crate::recognized::{Proven, Recognized, changing};
 use crate::records::SecretRecord;
 use crate::registry::Registered;
 use crate::secret::{Secret, new_secret_id};
 use crate::token::{TOKEN_SECONDS, TokenClaims, TokenError};
+use crate::unrecognized::Unrecognized;
 
 /// Live secrets that a client may have: the one in use and the one before it.
 pub(crate) const SECRETS_MAX: usize = 2;
