@@ -1,32 +1,33 @@
 //! Finds the files of a load.
 
+mod search;
+mod view;
+
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::fs::File;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use homeroom_export::MANIFEST;
 use homeroom_model::Model;
-use homeroom_store::{Uuid, is_held_here};
 
+use self::view::View;
 use crate::csv_file::CsvLayout;
 use crate::csv_map::CsvMaps;
 use crate::encoding::as_utf8;
 use crate::error::LoadError;
 use crate::exported::ExportedTables;
-use crate::json_items::Layout;
+use crate::json_layout::Layout;
 use crate::manifest::{self, List, Listed};
 use crate::packed::{Packing, UNPACKED_BYTES_MAX, Unpacked, plainly, unpack};
 use crate::place::Malformed;
+use crate::refused_paths::refuse_open_store;
 use crate::source::{Extension, Format, SourceFile, format_of, irregular};
 use crate::spool::Spool;
 
-/// Most files per load.
-const FILES_MAX: usize = 100_000;
-/// Deepest level of folders that is searched.
-const FOLDERS_MAX: usize = 32;
+pub(crate) use self::search::{has_documents, is_toml, search};
+
 /// Most bytes that are read from the standard input.
 pub const STDIN_BYTES_MAX: u64 = 64 << 30;
 /// The path that means the standard input.
@@ -435,123 +436,6 @@ impl Finding<'_> {
     }
 }
 
-/// A folder in which the unpacked files of an archive have their names, as long as this value lives.
-struct View(PathBuf);
-
-impl View {
-    fn of(files: &[Unpacked]) -> std::io::Result<Self> {
-        let view = Self(std::env::temp_dir().join(format!("homeroom-load-{}", Uuid::new())));
-        let mut folders = std::fs::DirBuilder::new();
-        folders.recursive(true).mode(0o700);
-        folders.create(&view.0)?;
-        for Unpacked { inner, content, .. } in files {
-            let Ok(spool) = content else { continue };
-            let to = view.0.join(inner);
-            if let Some(folder) = to.parent() {
-                folders.create(folder)?;
-            }
-            std::os::unix::fs::symlink(spool.path(), to)?;
-        }
-        Ok(view)
-    }
-}
-
-impl Drop for View {
-    fn drop(&mut self) {
-        _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Whether a file may be one of mappings.
-pub(crate) fn is_toml(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
-}
-
-/// Refuses a database file that this process has open: closing it again would release the store's
-/// locks.
-///
-/// # Errors
-///
-/// [`LoadError::Path`].
-pub(crate) fn refuse_open_store(path: &Path) -> Result<(), LoadError> {
-    if is_held_here(path) {
-        let problem =
-            "it is a store or belongs to one; write it to files with homeroom export first".into();
-        return Err(LoadError::Path { path: path.to_owned(), problem });
-    }
-    Ok(())
-}
-
-/// Refuses to write to a file that is to be read.
-///
-/// # Errors
-///
-/// [`LoadError::OutputIsSource`].
-pub(crate) fn refuse_as_output(files: &[SourceFile], path: &Path) -> Result<(), LoadError> {
-    // Files are compared by device and inode, because names and links may differ.
-    let file = |path: &Path| std::fs::metadata(path).ok().map(|about| (about.dev(), about.ino()));
-    let Some(output) = file(path) else { return Ok(()) };
-    if files.iter().any(|source| file(&source.path) == Some(output)) {
-        return Err(LoadError::OutputIsSource(path.to_owned()));
-    }
-    Ok(())
-}
-
-/// Finds the files of a folder that may be loaded, by name.
-///
-/// # Errors
-///
-/// [`LoadError::Path`].
-pub(crate) fn search(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), LoadError> {
-    search_to(FOLDERS_MAX, folder, files)
-}
-
-fn search_to(depth: usize, folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), LoadError> {
-    let wrong = |problem: String| LoadError::Path { path: folder.to_owned(), problem };
-    let Some(depth) = depth.checked_sub(1) else {
-        return Err(wrong(format!("folders are nested deeper than {FOLDERS_MAX}")));
-    };
-    let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let mut entries = entries.map_err(|error| wrong(error.to_string()))?;
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if is_hidden {
-            continue;
-        }
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder {
-            search_to(depth, &path, files)?;
-        } else if has_documents(&path) || is_toml(&path) {
-            if files.len() >= FILES_MAX {
-                return Err(wrong(format!("more than {FILES_MAX} files; load it in parts")));
-            }
-            files.push(path);
-        }
-    }
-    Ok(())
-}
-
-/// Whether a file in a folder or archive has documents, by its name.
-pub(crate) fn has_documents(path: &Path) -> bool {
-    let is_wanted = match Packing::named(path) {
-        Some(Packing::Gzip) => Extension::of(&path.with_extension("")).is_some(),
-        Some(Packing::Zip) => true,
-        None => Extension::of(path).is_some(),
-    };
-    is_wanted && !is_beside_documents(path)
-}
-
-/// Files that an export writes beside its documents. Deletions are not documents; a file that is
-/// named explicitly is read nevertheless.
-const BESIDE_DOCUMENTS: [&str; 3] = ["manifest.json", "deletes.jsonl", "deletes.jsonl.gz"];
-
-/// Whether a file in a folder or archive is one that an export writes beside its documents.
-fn is_beside_documents(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| BESIDE_DOCUMENTS.iter().any(|beside| name == *beside))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -591,24 +475,6 @@ mod tests {
                 ("sections/part 1.json", Format::Json(Layout::Array, resource("sections"))),
             ]
         );
-    }
-
-    #[test]
-    fn files_in_folders_and_archives_are_those_with_documents() {
-        for (name, is_wanted) in [
-            ("a/students.jsonl", true),
-            ("students.json.gz", true),
-            ("students.json.gzip", true),
-            ("students.gz", false),
-            ("year.ZIP", true),
-            ("pupils.csv", true),
-            ("pupils.toml", false),
-            ("manifest.json", false),
-            ("a/deletes.jsonl.gz", false),
-            ("notes.txt", false),
-        ] {
-            assert_eq!(has_documents(Path::new(name)), is_wanted, "{name}");
-        }
     }
 
     #[test]

@@ -1,72 +1,22 @@
 //! Splits a JSON file into documents without reading their content.
 
-use std::fs::File;
-use std::io::{BufRead, Read};
+mod following;
+mod inside;
+
+use std::io::BufRead;
 
 use homeroom_document::DOCUMENT_BYTES_MAX;
-use homeroom_document::json::DEPTH_MAX;
 
+use self::following::{Following, Found};
+use self::inside::{Inside, Meaning};
+use crate::json_layout::{BOM, Layout};
 use crate::place::{Malformed, Spot};
 
 /// Most parts between documents that are told one by one.
 const STRAYS_MAX: usize = 100;
-/// Most brackets of one document that may be open; one with more is broken. A document of the deepest
-/// level has not so many.
-const OPEN_MAX: usize = 2 * DEPTH_MAX;
 /// Most bytes that are read ahead to find out whether what follows a fault is still a part of the
 /// document.
 const AHEAD_BYTES_MAX: usize = DOCUMENT_BYTES_MAX;
-
-/// How documents are laid out in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Layout {
-    /// One document per line.
-    Lines,
-    /// One array of documents.
-    Array,
-    /// Documents one after the other, over as many lines as they like.
-    Values,
-}
-
-/// Finds the layout of a file from its first byte that is not blank.
-pub(crate) fn layout(file: &File) -> std::io::Result<Option<Layout>> {
-    let mut first = vec![];
-    file.take(4_096).read_to_end(&mut first)?;
-    let text = first.strip_prefix(BOM).unwrap_or(&first);
-    Ok(text.iter().find(|byte| !byte.is_ascii_whitespace()).map(|byte| match byte {
-        b'[' => Layout::Array,
-        _ => Layout::Lines,
-    }))
-}
-
-/// Whether the first document of a file goes on after its line.
-pub(crate) fn spans_lines(file: &File) -> std::io::Result<bool> {
-    let mut head = vec![];
-    file.take(64 << 10).read_to_end(&mut head)?;
-    let text = head.strip_prefix(BOM).unwrap_or(&head);
-    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    let mut lines = lines.by_ref().filter(|line| !line.is_empty());
-    let (Some(first), Some(second)) = (lines.next(), lines.next()) else { return Ok(false) };
-    Ok(first.starts_with(b"{") && depth(first) > 0 && !second.starts_with(b"{"))
-}
-
-/// Returns how many objects and arrays a text leaves open.
-fn depth(text: &[u8]) -> i64 {
-    let (mut depth, mut is_string, mut is_escaped) = (0, false, false);
-    for byte in text {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_string => is_escaped = true,
-            b'"' => is_string = !is_string,
-            b'{' | b'[' if !is_string => depth += 1,
-            b'}' | b']' if !is_string => depth -= 1,
-            _ => {}
-        }
-    }
-    depth
-}
-
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// The token that an array must have next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,183 +26,6 @@ enum Next {
     Comma,
     /// The array has ended.
     Nothing,
-}
-
-/// Whether a byte is in a string.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum InString {
-    #[default]
-    No,
-    Yes,
-    /// After a backslash.
-    Escaped,
-}
-
-/// Where a document of an array is read.
-#[derive(Debug, Default)]
-struct Inside {
-    /// The brackets that are open, at most [`OPEN_MAX`].
-    open: Vec<u8>,
-    /// The last two bytes that are not blank and not in a string; the quote at the end of a string.
-    before: u8,
-    last: u8,
-    string: InString,
-    /// Whether a bracket was closed that others stood in.
-    is_mismatched: bool,
-    /// Whether the document is not JSON. Then what is in it is not looked at, and it ends before what
-    /// looks like the next one.
-    is_broken: bool,
-}
-
-/// What a byte means for the document that it may belong to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meaning {
-    /// It belongs to it.
-    Within,
-    /// It is its last byte.
-    Last,
-    /// It is its last byte, unless it is one bracket too many, or a bracket before it is missing.
-    PerhapsLast,
-    /// It comes after it.
-    After,
-    /// It begins the next one; the comma before it was taken already.
-    NextItem,
-    /// It begins the next one, or the next item of a collection in the broken document.
-    PerhapsNextItem,
-}
-
-impl Inside {
-    fn take(&mut self, byte: u8) -> Meaning {
-        if self.string != InString::No {
-            match (self.string, byte) {
-                (InString::Escaped, _) => self.string = InString::Yes,
-                (_, b'\\') => self.string = InString::Escaped,
-                (_, b'"') => (self.string, self.last) = (InString::No, b'"'),
-                (_, b'\n') => {
-                    self.string = InString::No;
-                    self.breaks();
-                }
-                _ => {}
-            }
-            return Meaning::Within;
-        }
-        if byte.is_ascii_whitespace() {
-            return Meaning::Within;
-        }
-        let before_that = std::mem::replace(&mut self.before, self.last);
-        let before = std::mem::replace(&mut self.last, byte);
-        if self.is_broken {
-            return match (before_that, before, byte) {
-                (b'}', b',', b'{') => Meaning::PerhapsNextItem,
-                _ => Meaning::Within,
-            };
-        }
-        let (is_first, top) = (before == 0, self.open.last().copied());
-        if top.is_none() && !is_first && matches!(byte, b',' | b']' | b'{' | b'[' | b'"') {
-            return Meaning::After;
-        }
-        match byte {
-            // In an object a value comes after a colon only: the object before has no end.
-            b'{' if top == Some(b'{') && before != b':' => {
-                let is_in_collection = self.open.contains(&b'[');
-                return if is_in_collection { Meaning::PerhapsNextItem } else { Meaning::NextItem };
-            }
-            b'{' | b'[' if self.open.len() == OPEN_MAX => self.breaks(),
-            b'{' | b'[' => self.open.push(byte),
-            b'}' | b']' => return self.close(byte, is_first),
-            b'"' => {
-                if before == b'"' {
-                    self.breaks();
-                }
-                self.string = InString::Yes;
-            }
-            b',' | b':' => {}
-            _ if before == b'"' => self.breaks(),
-            _ => {}
-        }
-        Meaning::Within
-    }
-
-    fn close(&mut self, byte: u8, is_first: bool) -> Meaning {
-        let opened = if byte == b'}' { b'{' } else { b'[' };
-        if is_first {
-            self.breaks();
-            return Meaning::Within;
-        }
-        self.is_mismatched |= self.open.last() != Some(&opened);
-        if !self.open.contains(&opened) {
-            // The array ends before the document does.
-            return Meaning::After;
-        }
-        while self.open.pop().is_some_and(|open| open != opened) {}
-        match (self.open.is_empty(), self.is_mismatched) {
-            (true, false) => Meaning::Last,
-            (true, true) => Meaning::PerhapsLast,
-            (false, _) => Meaning::Within,
-        }
-    }
-
-    fn breaks(&mut self) {
-        self.is_broken = true;
-        self.open = vec![];
-    }
-
-    /// Goes on after the end of a collection in the document, which is broken.
-    fn after_collection(&mut self) {
-        self.breaks();
-        self.last = b']';
-    }
-}
-
-/// Tells items of a collection in a broken document from the documents that follow it: these go on to
-/// the end of the array, while a collection ends and its document goes on.
-#[derive(Debug, Default)]
-struct Following {
-    /// The item that is read, or where a comma or bracket comes next.
-    item: Option<Inside>,
-    /// The last bracket or comma between items.
-    last: u8,
-}
-
-/// What the bytes after a fault say so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
-    Nothing,
-    /// The collection ended before this byte.
-    Collection,
-    Documents,
-}
-
-impl Following {
-    fn take(&mut self, byte: u8) -> Found {
-        if let Some(item) = &mut self.item {
-            match item.take(byte) {
-                Meaning::Within if item.is_broken => return Found::Documents,
-                Meaning::Within => return Found::Nothing,
-                Meaning::Last => {
-                    self.item = None;
-                    return Found::Nothing;
-                }
-                _ => return Found::Documents,
-            }
-        }
-        if byte.is_ascii_whitespace() {
-            return Found::Nothing;
-        }
-        let before = std::mem::replace(&mut self.last, byte);
-        match (before, byte) {
-            (b',', b'{') => {
-                let mut item = Inside::default();
-                item.take(byte);
-                self.item = Some(item);
-                self.last = 0;
-                Found::Nothing
-            }
-            (0, b',' | b']') => Found::Nothing,
-            (b']', b',' | b'}' | b']') => Found::Collection,
-            _ => Found::Documents,
-        }
-    }
 }
 
 /// Splits a source into documents without reading their content.
@@ -395,7 +168,7 @@ impl<R: BufRead> Items<R> {
                 break;
             }
         }
-        if inside.is_broken && inside.last == b']' && self.peek()?.is_none() {
+        if inside.is_broken && inside.is_after_array() && self.peek()?.is_none() {
             self.next = Next::Nothing;
         }
         Ok(start)
@@ -410,14 +183,14 @@ impl<R: BufRead> Items<R> {
         let last = if from == 0 { b',' } else { 0 };
         // What is before `from` is there.
         self.peek_at(0)?;
-        let mut following = Following { item: None, last };
+        let mut following = Following::new(last);
         let (mut at, mut end) = (from, 0);
         while at < AHEAD_BYTES_MAX
             && let Some(byte) = self.peek_at(at)?
         {
             at += 1;
             match following.take(byte) {
-                Found::Nothing if following.item.is_none() && following.last == b']' => {
+                Found::Nothing if following.has_ended() => {
                     end = if end == 0 { at } else { end };
                 }
                 Found::Nothing => {}
@@ -624,13 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_without_end_take_no_memory_and_what_follows_is_found() {
-        let mut inside = Inside::default();
-        for _ in 0..1 << 20 {
-            assert_eq!(inside.take(b'['), Meaning::Within);
-        }
-        assert!(inside.is_broken && inside.open.capacity() <= 2 * OPEN_MAX, "{inside:?}");
-
+    fn what_follows_a_document_with_too_many_brackets_is_found() {
         let deep = format!("{{\"a\":{}1{}}}", "[".repeat(999), "]".repeat(999));
         let found = items(Layout::Array, &format!("[{deep},\n{{\"b\":2}}]")).unwrap();
         assert_eq!(found.len(), 2);

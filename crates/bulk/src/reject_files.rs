@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use homeroom_store::{OutputError, OutputKind, check_folder, make_folder, remove_folders};
 
 use crate::error::LoadError;
-use crate::json_items::Layout;
+use crate::json_layout::Layout;
 use crate::place::{At, Spot};
 use crate::source::{Format, SourceFile};
 use crate::survey::Survey;

@@ -10,7 +10,8 @@ use homeroom_document::json::Json;
 use homeroom_model::{Model, ResourceId};
 
 use crate::csv_file::CsvLayout;
-use crate::json_items::{Items, Layout, layout, spans_lines};
+use crate::json_items::Items;
+use crate::json_layout::{Layout, layout, spans_lines};
 use crate::levels::resource_named;
 use crate::place::{Malformed, Spot};
 use crate::spool::Spool;

@@ -8,7 +8,7 @@ use homeroom_model::{Model, ResourceId};
 use crate::csv_file::{CsvFile, CsvLayout};
 use crate::error::LoadError;
 use crate::json_file::JsonFile;
-use crate::json_items::Layout;
+use crate::json_layout::Layout;
 use crate::levels::Levels;
 use crate::place::{At, Malformed};
 use crate::record::Record;

@@ -5,22 +5,29 @@ mod apply;
 mod begin;
 mod duration;
 mod elements;
+mod ending;
+mod fold;
+mod interactions;
 mod outcome;
 mod reached;
 mod reaching;
+mod room;
 mod session;
+mod spell;
 mod state;
 mod status;
 
-pub(crate) use apply::{ACTIVITY_BYTES_MAX, Applied, Attempt, apply, finish, time_out};
+pub(crate) use apply::{Applied, Attempt, apply};
 pub(crate) use begin::{
     Begin, Entered, Resets, begin, entered, is_over, learner_name, passing_measure,
 };
 pub(crate) use duration::{iso, scorm12};
 pub(crate) use elements::{Elements, Refusal};
+pub(crate) use ending::{finish, time_out};
 pub(crate) use outcome::{
     attempt_limit, global_objectives, is_suspended, outcome, outcomes, scaled, unavailable, whole,
 };
+pub(crate) use room::ACTIVITY_BYTES_MAX;
 pub(crate) use session::{Forgotten, Own, Place, Turn};
 pub(crate) use state::{ActivityState, Held, LaunchState, Progress, Session};
 pub(crate) use status::{Completion, Outcome};

@@ -4,6 +4,8 @@
     reason = "a request gets its moment here, and its duration is measured"
 )]
 
+mod counting;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +27,7 @@ use crate::answer_room::{AnswerRoom, SMALL_ANSWER, SMALL_STREAM_ANSWER};
 use crate::budget::{Capacity, Holders, Refused, Taken};
 use crate::budgets::Budgets;
 use crate::caller::Caller;
-use crate::callers::{Callers, network};
+use crate::callers::Callers;
 use crate::correlation::{correlation_id, finish, request_id};
 use crate::forwarded::{base_url, client_address, host};
 use crate::limits::Limits;
@@ -33,10 +35,8 @@ use crate::live::{LIVE_BASE, LiveRoutes};
 use crate::metrics::Metrics;
 use crate::pacing::Pacing;
 use crate::patience::patience;
-use crate::rate::{Guesses, Rate, RateLimit};
-use crate::recognition::{
-    STRANGERS_BODY_TIME_MAX, Sender, is_in_body, recognize, recognize_in_body,
-};
+use crate::rate::{Rate, RateLimit};
+use crate::recognition::{STRANGERS_BODY_TIME_MAX, is_in_body, recognize, recognize_in_body};
 use crate::router::{Found, RouteError, Router};
 use crate::sites::Sites;
 use crate::visit::Visit;
@@ -300,13 +300,6 @@ impl FrontDoor {
         self.budgets.take(Capacity::Streams, &caller.holders(), bytes)
     }
 
-    /// Returns the name under which the requests of a stranger are counted.
-    fn address_of(&self, caller: &Caller, headers: &HeaderMap) -> String {
-        let forwarded = if self.limits.trust_forwarded { client_address(headers) } else { None };
-        let address = forwarded.or(caller.from()).map(network);
-        address.map_or_else(String::new, |address| address.to_string())
-    }
-
     /// Returns the holders of what a request on a public route takes.
     fn strangers(&self, caller: &Caller, headers: &HeaderMap) -> Holders {
         let forwarded: Option<IpAddr> =
@@ -347,61 +340,6 @@ impl FrontDoor {
                 }
             }
             Err(unknown) => self.counted(unknown, caller, headers, now),
-        }
-    }
-
-    /// Counts a request of a recognized sender by its name, and one of a stranger by its address.
-    fn admit(
-        &self,
-        route: &Route<ApiClient>,
-        sender: &Sender,
-        caller: &Caller,
-        headers: &HeaderMap,
-        now: Timestamp,
-    ) -> Result<(), Problem> {
-        let Some(rate) = self.rate.as_ref().filter(|_| !route.is_probe) else { return Ok(()) };
-        match sender.name() {
-            Some(name) => rate.admit(name, now),
-            None => rate.admit(&self.address_of(caller, headers), now),
-        }
-    }
-
-    /// Counts a request whose sender nobody knows, by its address; one of a key that was recognized and may
-    /// not come here by that key. Returns 429 in place of its problem where the count is used up. What the
-    /// server itself cannot do does not count.
-    fn counted(
-        &self,
-        problem: Problem,
-        caller: &Caller,
-        headers: &HeaderMap,
-        now: Timestamp,
-    ) -> Problem {
-        let Some(rate) = self.rate.as_ref().filter(|_| problem.kind.status().is_client_error())
-        else {
-            return problem;
-        };
-        let is_known = problem.kind.status() == StatusCode::FORBIDDEN;
-        let admitted = match problem.named.as_ref().filter(|_| is_known) {
-            Some(named) => rate.admit(&named.key, now),
-            None => rate.admit(&self.address_of(caller, headers), now),
-        };
-        match admitted {
-            Ok(()) => problem,
-            Err(too_many) => too_many,
-        }
-    }
-
-    /// Returns whether the address of a request may show secrets that nobody has proved before.
-    fn guesses(
-        &self,
-        route: &Route<ApiClient>,
-        caller: &Caller,
-        headers: &HeaderMap,
-        now: Timestamp,
-    ) -> Guesses {
-        match self.rate.as_ref().filter(|_| matches!(route.guard, Guard::Key { .. })) {
-            Some(rate) => rate.may_guess(&self.address_of(caller, headers), now),
-            None => Guesses::Allowed,
         }
     }
 

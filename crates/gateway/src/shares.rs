@@ -57,8 +57,8 @@ impl Shares {
         })
     }
 
-    /// Returns nothing yet, for owners for each of whom it counts as it grows. They are of different kinds,
-    /// always in the same order, such as an API and its caller.
+    /// Returns an empty share. When it grows, the amount counts for each of these owners. The owners are of
+    /// different kinds and stand in a fixed order, for example first the API and then its caller.
     pub fn of(self: &Arc<Self>, owners: &[&str]) -> Share {
         let owners = owners.iter().enumerate().map(|owner| self.spread.hash_one(owner)).collect();
         Share { shares: Arc::clone(self), owners, amount: 0 }

@@ -1,12 +1,14 @@
 //! Applies a commit to the state of an activity.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::begin::{Entered, entered, is_over};
 use super::duration;
+use super::fold::fold;
+use super::interactions::{ID, drop_restated, entry_of, is_taken, keep_beside, make_room};
+use super::room::Used;
 use super::session::Own;
 use super::state::{ActivityState, Held, Spell};
-use crate::package::{Activity, Standard};
 
 /// What a commit says about one activity, after its elements were checked.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,20 +56,8 @@ pub(crate) struct Change {
     pub(crate) held: Option<Held>,
 }
 
-/// Longest time that passes between two commits and counts as learning, where content does not say
-/// its time, in hundredths of a second.
-const SILENCE_MAX: u64 = 30 * 60 * 100;
-/// Most bytes of the values of an activity, with their names.
-pub(crate) const ACTIVITY_BYTES_MAX: usize = 2 << 20;
-/// Most bytes of those that are in collections, such as interactions: there is room for the others.
-const COLLECTED_BYTES_MAX: usize = 1 << 20;
-/// Most values of an activity.
-const VALUES_MAX: usize = 20_000;
 /// Most bytes of the objectives' ids of an activity whose content has set nothing.
 const HELD_BYTES_MAX: usize = 16 << 10;
-/// Most bytes of interactions that are kept beside the others.
-const BESIDE_BYTES_MAX: usize = 128 << 10;
-
 /// What belongs to a session and not to the attempt.
 const OF_SESSION: [&str; 4] =
     ["cmi.core.exit", "cmi.exit", "cmi.core.session_time", "cmi.session_time"];
@@ -145,28 +135,61 @@ pub(crate) fn apply(
         drop_restated(state);
     }
     if !is_before {
-        state.latest = own.number;
-        own.launch().clone_into(&mut state.launch);
-        if !is_known {
-            for name in OF_SESSION {
-                state.cmi.remove(name);
-                state.set_by.remove(name);
-            }
+        take_over(state, own, is_known);
+    }
+    let lateness = Lateness { is_before, is_before_attempt };
+    set_values(state, commit.cmi, own, lateness, &mut spell, &mut change);
+    if !spell.is_told && !own.is_left {
+        spell.measure(now);
+    }
+    change.time_after = spell.time;
+    state.sessions.insert(own.number, spell);
+    if !is_before {
+        note_end(state, commit.is_exit, has_ended, now);
+    }
+    change
+}
+
+/// Whether what a session says comes before what others have said.
+#[derive(Debug, Clone, Copy)]
+struct Lateness {
+    /// Whether a later session has entered the activity.
+    is_before: bool,
+    /// Whether a later session has begun another attempt.
+    is_before_attempt: bool,
+}
+
+/// Makes a session the latest one of the activity. A new session begins without the values of another one.
+fn take_over(state: &mut ActivityState, own: Own<'_>, is_known: bool) {
+    state.latest = own.number;
+    own.launch().clone_into(&mut state.launch);
+    if !is_known {
+        for name in OF_SESSION {
+            state.cmi.remove(name);
+            state.set_by.remove(name);
         }
     }
+}
+
+/// Sets the values of a commit, as far as no later session has set them and there is room.
+fn set_values(
+    state: &mut ActivityState,
+    values: BTreeMap<String, String>,
+    own: Own<'_>,
+    Lateness { is_before, is_before_attempt }: Lateness,
+    spell: &mut Spell,
+    change: &mut Change,
+) {
     if !is_before_attempt {
-        for name in commit.cmi.keys() {
-            if let Some(entry) = entry_of(name)
-                && name.len() == entry.len() + ID.len()
-                && name.ends_with(ID)
-                && !is_taken(state, name, own)
-            {
+        let ids = values.keys().filter_map(|name| Some((name, entry_of(name)?)));
+        for (name, entry) in ids.filter(|(name, entry)| name.strip_prefix(entry) == Some(ID)) {
+            if !is_taken(state, name, own) {
                 change.left_out += make_room(state, entry, own.number);
             }
         }
     }
     let mut used = Used::of(state);
-    for (name, value) in commit.cmi {
+    for (name, value) in values {
         let is_time = matches!(name.as_str(), "cmi.core.session_time" | "cmi.session_time");
         if is_time && let Some(time) = duration::read(&value) {
             spell.time = time;
@@ -190,24 +213,20 @@ pub(crate) fn apply(
             change.refused.push(name);
         }
     }
-    if !spell.is_told && !own.is_left {
-        spell.measure(now);
+}
+
+/// Notes whether content has ended the session, and how.
+fn note_end(state: &mut ActivityState, is_exit: bool, has_ended: bool, now: i64) {
+    if !is_exit {
+        state.ended = 0;
+    } else if !has_ended {
+        state.ended = now;
     }
-    change.time_after = spell.time;
-    state.sessions.insert(own.number, spell);
-    if !is_before {
-        if !commit.is_exit {
-            state.ended = 0;
-        } else if !has_ended {
-            state.ended = now;
-        }
-        state.is_finished = commit.is_exit;
-        if commit.is_exit {
-            let exit = state.some("cmi.core.exit").or_else(|| state.some("cmi.exit"));
-            state.exit = exit.unwrap_or_default().to_owned();
-        }
+    state.is_finished = is_exit;
+    if is_exit {
+        let exit = state.some("cmi.core.exit").or_else(|| state.some("cmi.exit"));
+        state.exit = exit.unwrap_or_default().to_owned();
     }
-    change
 }
 
 /// Returns whether an element is the id of an objective, which content gets from the manifest.
@@ -272,234 +291,12 @@ fn begin_attempt(state: &mut ActivityState, own: Own<'_>) {
     state.exit.clear();
 }
 
-impl Spell {
-    /// Adds the time since the last commit, unless it is so long that the learner was elsewhere.
-    fn measure(&mut self, now: i64) {
-        let counted = i64::try_from(self.time).unwrap_or(i64::MAX).saturating_mul(10_000);
-        let since =
-            if self.measured > 0 { self.measured } else { self.begun.saturating_add(counted) };
-        let silence = u64::try_from(now.saturating_sub(since)).unwrap_or(0) / 10_000;
-        if silence > SILENCE_MAX {
-            self.measured = now;
-            return;
-        }
-        self.time = self.time.saturating_add(silence);
-        // What is less than a hundredth of a second counts at the next commit.
-        let counted = i64::try_from(silence).unwrap_or(0).saturating_mul(10_000);
-        self.measured = since.saturating_add(counted);
-    }
-}
-
-/// What the values of an activity take up.
-struct Used {
-    values: usize,
-    bytes: usize,
-    collected: usize,
-}
-
-impl Used {
-    fn of(state: &ActivityState) -> Self {
-        let mut used = Self { values: state.cmi.len(), bytes: 0, collected: 0 };
-        for (name, value) in &state.cmi {
-            let bytes = name.len() + value.len();
-            used.bytes += bytes;
-            if is_collected(name) {
-                used.collected += bytes;
-            }
-        }
-        used
-    }
-
-    /// Returns whether there is room for a value in place of another one, and takes it. A value that is no
-    /// longer than the one before always has room.
-    fn take(&mut self, name: &str, old: Option<usize>, new: usize, room: usize) -> bool {
-        let before = old.map_or(0, |old| name.len() + old);
-        let after = name.len() + new;
-        let is_collected = is_collected(name);
-        let bytes = self.bytes.saturating_sub(before) + after;
-        let collected = self.collected.saturating_sub(before) + after;
-        let grows = after > before;
-        let is_full = bytes > room.min(ACTIVITY_BYTES_MAX)
-            || (is_collected && collected > COLLECTED_BYTES_MAX)
-            || (old.is_none() && self.values >= VALUES_MAX);
-        if grows && is_full {
-            return false;
-        }
-        self.bytes = bytes;
-        if is_collected {
-            self.collected = collected;
-        }
-        self.values += usize::from(old.is_none());
-        true
-    }
-}
-
-/// Returns whether an element is of an entry of a collection.
-fn is_collected(name: &str) -> bool {
-    name.split('.').any(|part| part.starts_with(|letter: char| letter.is_ascii_digit()))
-}
-
-/// Adds up the times of sessions whose numbers are no longer kept, and makes the last one that an older Homeroom
-/// has written one of those that are. Returns the launch of that with its time.
-fn fold(state: &mut ActivityState, own: Own<'_>) -> Option<(String, u64)> {
-    let last = own.nameless(&state.launch);
-    if let Some(last) = last.filter(|_| state.latest == 0) {
-        state.latest = last;
-        if state.origin == 0 {
-            state.origin = last;
-        }
-    }
-    let mut settled = None;
-    if state.session > 0 || state.is_told {
-        let (time, is_told, begun) = (state.session, state.is_told, state.begun);
-        match last.filter(|last| !state.sessions.contains_key(last)) {
-            Some(last) => {
-                let spell = Spell { time, is_told, begun, ..Spell::default() };
-                state.sessions.insert(last, spell);
-            }
-            None => state.earlier = state.earlier.saturating_add(time),
-        }
-        settled = Some((state.launch.clone(), time));
-        (state.session, state.is_told, state.begun) = (0, false, 0);
-    }
-    let is_kept = |number: &u32| own.sessions.contains_key(number);
-    let (mut earlier, mut past) = (0_u64, 0_u64);
-    state.sessions.retain(|number, spell| {
-        let sum = if spell.is_past { &mut past } else { &mut earlier };
-        if !is_kept(number) {
-            *sum = sum.saturating_add(spell.time);
-        }
-        is_kept(number)
-    });
-    state.earlier = state.earlier.saturating_add(earlier);
-    state.past = state.past.saturating_add(past);
-    state.set_by.retain(|_, number| is_kept(number));
-    settled
-}
-
-/// The element that begins an interaction.
-const ID: &str = "id";
-
-/// Returns the prefix of an interaction that a name belongs to.
-fn entry_of(name: &str) -> Option<&str> {
-    let rest = name.strip_prefix("cmi.interactions.")?;
-    let (number, _) = rest.split_once('.')?;
-    Some(&name[..=name.len() - rest.len() + number.len()])
-}
-
-/// Returns whether a later session has set a value, or has taken the place of an interaction.
-fn is_taken(state: &ActivityState, name: &str, own: Own<'_>) -> bool {
-    let is_set_later = |name: &str| own.is_before(state.setter(name));
-    match entry_of(name) {
-        None => state.cmi.contains_key(name) && is_set_later(name),
-        Some(entry) => {
-            let is_later = |(name, _): (&String, _)| is_set_later(name);
-            below(&state.cmi, entry).any(is_later) || is_beside(state, entry, own.number)
-        }
-    }
-}
-
-/// Returns the values whose names begin with a prefix.
-fn below<'s>(
-    values: &'s BTreeMap<String, String>,
-    prefix: &'s str,
-) -> impl Iterator<Item = (&'s String, &'s String)> {
-    values.range(prefix.to_owned()..).take_while(move |(name, _)| name.starts_with(prefix))
-}
-
-/// Returns whether another session has taken the place of an interaction of a session, which goes on beside it.
-fn is_beside(state: &ActivityState, entry: &str, number: u32) -> bool {
-    let id = format!("{entry}{ID}");
-    let is_others = state.cmi.contains_key(&id) && state.setter(&id) != number;
-    let beside = state.beside.get(&number);
-    is_others && beside.is_some_and(|values| below(values, entry).next().is_some())
-}
-
-/// Makes room for an interaction of a session: what others have set in its place is kept beside the others, so
-/// that interactions of two sessions never become one. Returns for how many values there was no room.
-fn make_room(state: &mut ActivityState, entry: &str, number: u32) -> usize {
-    let others = below(&state.cmi, entry).map(|(name, _)| name.clone());
-    let others = others.filter(|name| state.setter(name) != number).collect::<Vec<_>>();
-    let mut left_out = 0;
-    for name in others {
-        let setter = state.setter(&name);
-        state.set_by.remove(&name);
-        let value = state.cmi.remove(&name).unwrap_or_default();
-        left_out += usize::from(!keep_beside(state, setter, name, value));
-    }
-    left_out
-}
-
-/// Forgets the interactions beside the others that a later session has said again: content that tells all
-/// interactions in each session has told them once.
-fn drop_restated(state: &mut ActivityState) {
-    let ActivityState { cmi, beside, .. } = state;
-    for values in beside.values_mut() {
-        let entries: BTreeSet<String> =
-            values.keys().filter_map(|name| entry_of(name)).map(str::to_owned).collect();
-        for entry in entries {
-            if below(values, &entry).all(|(name, value)| cmi.get(name) == Some(value)) {
-                values.retain(|name, _| !name.starts_with(&entry));
-            }
-        }
-    }
-    beside.retain(|_, values| !values.is_empty());
-}
-
-/// Keeps a value of an interaction whose place is taken. Returns whether there was room.
-fn keep_beside(state: &mut ActivityState, number: u32, name: String, value: String) -> bool {
-    let bytes = |all: &BTreeMap<String, String>| -> usize {
-        all.iter().map(|(name, value)| name.len() + value.len()).sum()
-    };
-    let kept: usize = state.beside.values().map(bytes).sum();
-    if kept + name.len() + value.len() > BESIDE_BYTES_MAX {
-        return false;
-    }
-    state.beside.entry(number).or_default().insert(name, value);
-    true
-}
-
-/// Ends a session of which nothing was heard for a while, if content has not ended it: it counts as
-/// suspended, whatever content has set, so that the learner can go on. Returns whether it was open.
-pub(crate) fn time_out(state: &mut ActivityState) -> bool {
-    if state.is_finished {
-        return false;
-    }
-    state.is_finished = true;
-    "suspend".clone_into(&mut state.exit);
-    true
-}
-
-/// Applies the rules that the run-time keeps when content ends a session.
-///
-/// Source: SCORM 1.2 RTE §3.4.4 (`cmi.core.lesson_status`: the mastery score decides between passed and
-/// failed where there is credit; content that has set no status has completed).
-pub(crate) fn finish(state: &mut ActivityState, standard: Standard, activity: &Activity) {
-    if standard != Standard::Scorm12 || !state.is_finished {
-        return;
-    }
-    let status = state.some("cmi.core.lesson_status").unwrap_or("not attempted").to_owned();
-    let is_suspended = state.exit == "suspend";
-    let mastery = activity.mastery_score.as_deref().and_then(|score| score.parse::<f64>().ok());
-    let raw = state.number("cmi.core.score.raw");
-    let decided = match (mastery, raw) {
-        (Some(mastery), Some(raw)) if !is_suspended || status != "incomplete" => {
-            Some(if raw >= mastery { "passed" } else { "failed" })
-        }
-        _ if status == "not attempted" && !is_suspended => Some("completed"),
-        _ => None,
-    };
-    if let Some(decided) = decided {
-        state.cmi.insert("cmi.core.lesson_status".into(), decided.into());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::begin::Resets;
     use super::super::state::Session;
     use super::*;
-    use crate::package::ActivityType;
+    use crate::package::Standard;
 
     /// Sessions by number, each with its launch and the moment at which its page was opened.
     fn sessions(all: &[(u32, &str, i64)]) -> BTreeMap<u32, Session> {
@@ -596,38 +393,6 @@ mod tests {
         let change = apply(&mut state, commit(&values, false), small, 2);
         assert_eq!(change.refused, ["cmi.comments"], "and activities for each other");
         assert_eq!(state.get("cmi.suspend_data"), Some("x"));
-    }
-
-    #[test]
-    fn scorm_12_decides_the_status_at_the_end_of_a_session() {
-        let mut activity = Activity::new("a", "A", ActivityType::Sco);
-        for (mastery, values, is_exit, status) in [
-            (None, &[][..], true, "completed"),
-            (None, &[("cmi.core.exit", "suspend")][..], true, "-"),
-            (None, &[][..], false, "-"),
-            (Some("80"), &[("cmi.core.score.raw", "79.5")][..], true, "failed"),
-            (Some("80"), &[("cmi.core.score.raw", "80")][..], true, "passed"),
-            (
-                Some("80"),
-                &[
-                    ("cmi.core.score.raw", "90"),
-                    ("cmi.core.exit", "suspend"),
-                    ("cmi.core.lesson_status", "incomplete"),
-                ][..],
-                true,
-                "incomplete",
-            ),
-            (Some("80"), &[("cmi.core.lesson_status", "completed")][..], true, "completed"),
-        ] {
-            activity.mastery_score = mastery.map(str::to_owned);
-            let mut state = ActivityState::default();
-
-            apply(&mut state, commit(values, is_exit), own(&sessions(&[(1, "l", 1)]), 1), 1);
-            finish(&mut state, Standard::Scorm12, &activity);
-
-            let found = state.get("cmi.core.lesson_status").unwrap_or("-");
-            assert_eq!(found, status, "{values:?}");
-        }
     }
 
     #[test]

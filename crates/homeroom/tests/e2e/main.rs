@@ -66,6 +66,7 @@ mod support;
 mod trail;
 mod upload;
 mod upstreams;
+mod upstreams_left_alone;
 mod upstreams_tls;
 mod versions;
 mod whose_store;

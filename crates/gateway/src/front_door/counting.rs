@@ -1,0 +1,76 @@
+//! How often somebody may ask: keys by their names, strangers by their addresses.
+
+use homeroom_access::ApiClient;
+use homeroom_http::{Guard, Problem, Route, Timestamp};
+use http::{HeaderMap, StatusCode};
+
+use super::FrontDoor;
+use crate::caller::Caller;
+use crate::callers::network;
+use crate::forwarded::client_address;
+use crate::rate::Guesses;
+use crate::recognition::Sender;
+
+impl FrontDoor {
+    /// Counts a request of a recognized sender by its name, and one of a stranger by its address.
+    pub(super) fn admit(
+        &self,
+        route: &Route<ApiClient>,
+        sender: &Sender,
+        caller: &Caller,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Result<(), Problem> {
+        let Some(rate) = self.rate.as_ref().filter(|_| !route.is_probe) else { return Ok(()) };
+        match sender.name() {
+            Some(name) => rate.admit(name, now),
+            None => rate.admit(&self.address_of(caller, headers), now),
+        }
+    }
+
+    /// Counts a request whose sender nobody knows, by its address; one of a key that was recognized and may
+    /// not come here by that key. Returns 429 in place of its problem where the count is used up. What the
+    /// server itself cannot do does not count.
+    pub(super) fn counted(
+        &self,
+        problem: Problem,
+        caller: &Caller,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Problem {
+        let Some(rate) = self.rate.as_ref().filter(|_| problem.kind.status().is_client_error())
+        else {
+            return problem;
+        };
+        let is_known = problem.kind.status() == StatusCode::FORBIDDEN;
+        let admitted = match problem.named.as_ref().filter(|_| is_known) {
+            Some(named) => rate.admit(&named.key, now),
+            None => rate.admit(&self.address_of(caller, headers), now),
+        };
+        match admitted {
+            Ok(()) => problem,
+            Err(too_many) => too_many,
+        }
+    }
+
+    /// Returns whether the address of a request may show secrets that nobody has proved before.
+    pub(super) fn guesses(
+        &self,
+        route: &Route<ApiClient>,
+        caller: &Caller,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Guesses {
+        match self.rate.as_ref().filter(|_| matches!(route.guard, Guard::Key { .. })) {
+            Some(rate) => rate.may_guess(&self.address_of(caller, headers), now),
+            None => Guesses::Allowed,
+        }
+    }
+
+    /// Returns the name under which the requests of a stranger are counted.
+    fn address_of(&self, caller: &Caller, headers: &HeaderMap) -> String {
+        let forwarded = if self.limits.trust_forwarded { client_address(headers) } else { None };
+        let address = forwarded.or(caller.from()).map(network);
+        address.map_or_else(String::new, |address| address.to_string())
+    }
+}
