@@ -3,12 +3,13 @@
 // Swagger UI is installed from the registry into a folder that is removed again; without the registry its rows are
 // left out. Prints a table in Markdown: medians (least - greatest) of interleaved rounds, each in a fresh profile.
 
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
+import { serve } from "./docs_server.mjs";
 
 const program = process.argv[2] ?? "target/debug/homeroom";
 const rounds = Number(process.argv[3] ?? 5);
@@ -17,23 +18,6 @@ const RESOURCE = "studentSchoolAssociations";
 const DOCUMENT = "/metadata/data/v3/resources/swagger.json";
 /** Longest time for a step, in milliseconds. */
 const STEP_MS = 180_000;
-
-/** Starts a server on an empty store; resolves with its address. */
-function serve(folder) {
-  const flags = ["serve", "--data-dir", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
-  const env = { ...process.env, HOMEROOM_LOG__FORMAT: "json" };
-  const server = spawn(program, flags, { env, stdio: ["ignore", "ignore", "pipe"] });
-  const address = new Promise((found, failed) => {
-    let text = "";
-    server.stderr.on("data", (bytes) => {
-      text += bytes;
-      const told = /"api":"([^"]+)"/.exec(text);
-      if (told) found(`http://${told[1]}`);
-    });
-    server.on("exit", () => failed(new Error(`the server ended: ${text.slice(0, 500)}`)));
-  });
-  return { server, address };
-}
 
 /** Serves Swagger UI, and the server's document under the same origin, as it is. */
 async function swagger(folder, root) {
@@ -100,7 +84,7 @@ const peers = [
 ];
 
 const folder = mkdtempSync(join(tmpdir(), "homeroom-docs-bench-"));
-const { server, address } = serve(join(folder, "data"));
+const { server, address } = serve(program, join(folder, "data"));
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 let other;

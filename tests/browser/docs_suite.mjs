@@ -1,33 +1,16 @@
 // The API reference of a running server in a real browser: node docs_suite.mjs PROGRAM
 // Prints `passed: WHAT` or `failed: WHAT: WHY` for each check, and how long the page took.
 
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
+import { serve } from "./docs_server.mjs";
 
 const program = process.argv[2] ?? "target/debug/homeroom";
 const wide = { width: 1280, height: 900 };
 const narrow = { width: 360, height: 740 };
-
-/** Starts a server on an empty store; resolves with its address. */
-function serve(folder) {
-  const server = spawn(program, [
-    "serve", "--data-dir", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-  ], { env: { ...process.env, HOMEROOM_LOG__FORMAT: "json" }, stdio: ["ignore", "ignore", "pipe"] });
-  const address = new Promise((found, failed) => {
-    let text = "";
-    server.stderr.on("data", (bytes) => {
-      text += bytes;
-      const told = /"api":"([^"]+)"/.exec(text);
-      if (told) found(`http://${told[1]}`);
-    });
-    server.on("exit", () => failed(new Error(`the server ended: ${text.slice(0, 500)}`)));
-  });
-  return { server, address };
-}
 
 /** Opens the page and takes note of all that it asks for and complains about. */
 async function open(browser, url, options) {
@@ -67,7 +50,7 @@ const heading = (page, text) =>
   page.waitForFunction((wanted) => document.querySelector("main h1")?.textContent === wanted, text);
 
 const folder = mkdtempSync(join(tmpdir(), "homeroom-docs-"));
-const { server, address } = serve(folder);
+const { server, address } = serve(program, folder);
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 try {
   const root = await address;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use homeroom_bulk::LoadOptions;
 use homeroom_district::{DistrictPlan, Format, documents, write};
-use homeroom_export::{ExportOptions, Formulas, export};
+use homeroom_export::{ExportOptions, export};
 use homeroom_store::{ChangedAt, SnapshotOptions, Sql};
 use homeroom_testkit::documents::{on_each_store, school};
 use homeroom_testkit::{Client, Folder};
@@ -101,17 +101,7 @@ async fn exported(client: &Client, folder: &Path) {
     let (data, folder) = (client.app.data.clone(), folder.to_owned());
     let export = move || {
         let snapshot = data.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
-        let options = ExportOptions {
-            format: homeroom_export::Format::Csv,
-            folder: Some(folder),
-            since: None,
-            resources: vec![],
-            deletes: false,
-            compress: false,
-            replace: false,
-            even_empty: false,
-            formulas: Formulas::Escape,
-        };
+        let options = ExportOptions::into_folder(homeroom_export::Format::Csv, folder);
         let (model, now) = (&data.catalog.model, ChangedAt(0));
         export(model, &snapshot, &options, now, &|| false, &mut |_| {}).unwrap();
     };

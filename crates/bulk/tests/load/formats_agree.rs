@@ -6,7 +6,7 @@ use std::path::Path;
 use homeroom_bulk::{Summary, load_documents};
 use homeroom_district::{DistrictPlan, Format, documents, write};
 use homeroom_document::Documents;
-use homeroom_export::{ExportOptions, Formulas, export};
+use homeroom_export::{ExportOptions, export};
 use homeroom_store::{ChangedAt, SnapshotOptions, Sql};
 use proptest::prelude::*;
 
@@ -29,15 +29,8 @@ fn contents(target: &Documents) -> BTreeMap<String, Vec<Vec<homeroom_store::Valu
 fn exported(target: &Documents, folder: &Path, compress: bool) {
     let snapshot = target.store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
     let options = ExportOptions {
-        format: homeroom_export::Format::Csv,
-        folder: Some(folder.to_owned()),
-        since: None,
-        resources: vec![],
-        deletes: false,
         compress,
-        replace: false,
-        even_empty: false,
-        formulas: Formulas::Escape,
+        ..ExportOptions::into_folder(homeroom_export::Format::Csv, folder.to_owned())
     };
     let model = &target.catalog.model;
     export(model, &snapshot, &options, ChangedAt(0), &|| false, &mut |_| {}).unwrap();

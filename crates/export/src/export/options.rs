@@ -63,6 +63,23 @@ pub struct ExportOptions {
     pub formulas: Formulas,
 }
 
+impl ExportOptions {
+    /// Exports all documents into a folder, as the command does without options.
+    pub fn into_folder(format: Format, folder: PathBuf) -> Self {
+        Self {
+            format,
+            folder: Some(folder),
+            since: None,
+            resources: vec![],
+            deletes: false,
+            compress: false,
+            replace: false,
+            even_empty: false,
+            formulas: Formulas::default(),
+        }
+    }
+}
+
 /// How far an export has come.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExportProgress {

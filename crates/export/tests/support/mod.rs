@@ -7,7 +7,7 @@ use homeroom_district::{DistrictPlan, SCHOOL_YEAR_DEFAULT, documents};
 use homeroom_document::{Catalog, Documents, seed};
 use homeroom_export::table::postgres_name;
 use homeroom_export::views::Dialect;
-use homeroom_export::{ExportError, ExportOptions, Format, Formulas, Manifest, export};
+use homeroom_export::{ExportError, ExportOptions, Format, Manifest, export};
 use homeroom_model::{EXTENSIONS_SHIPPED, Model, format, link, shipped};
 use homeroom_store::{ChangedAt, SnapshotOptions, Sql, Store};
 pub use homeroom_testkit::Folder;
@@ -44,17 +44,7 @@ pub fn district(students: usize) -> Documents {
 
 /// Returns the options of a full export to a folder.
 pub fn options(format: Format, folder: &Folder) -> ExportOptions {
-    ExportOptions {
-        format,
-        folder: Some(folder.path().to_owned()),
-        since: None,
-        resources: vec![],
-        deletes: false,
-        compress: false,
-        replace: false,
-        even_empty: false,
-        formulas: Formulas::default(),
-    }
+    ExportOptions::into_folder(format, folder.path().to_owned())
 }
 
 /// Runs an export that is never stopped.

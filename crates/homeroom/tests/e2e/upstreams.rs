@@ -1,6 +1,6 @@
 //! Upstreams that go, come back, fail and are slow, and which of them is asked.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;

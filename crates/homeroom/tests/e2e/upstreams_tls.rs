@@ -1,7 +1,7 @@
 //! Upstreams within TLS: whose certificates are trusted, and connections that change their protocol.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Stdio;
 use std::sync::Arc;
 
@@ -11,6 +11,23 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::support::{Place, Server, Upstream};
 use crate::upstreams::{api, publish};
+
+/// A connection within TLS.
+type Stream = rustls::StreamOwned<rustls::ServerConnection, TcpStream>;
+
+/// Accepts connections within TLS, each of which `talk` answers. Returns the address.
+fn serve(config: rustls::ServerConfig, talk: fn(Stream)) -> SocketAddr {
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let session = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+            std::thread::spawn(move || talk(Stream::new(session, stream)));
+        }
+    });
+    address
+}
 
 /// An upstream within TLS that changes to another protocol and sends back what it gets.
 fn secure(authority: &Authority) -> SocketAddr {
@@ -26,30 +43,21 @@ fn secure(authority: &Authority) -> SocketAddr {
         .unwrap();
     let mut config = config;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let session = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
-            std::thread::spawn(move || {
-                let mut stream = rustls::StreamOwned::new(session, stream);
-                let (mut head, mut byte) = (vec![], [0]);
-                while !head.ends_with(b"\r\n\r\n") {
-                    if stream.read_exact(&mut byte).is_err() {
-                        return;
-                    }
-                    head.push(byte[0]);
-                }
-                let agreed = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
-                if stream.write_all(agreed.as_bytes()).is_err() {
-                    return;
-                }
-                while stream.read_exact(&mut byte).is_ok() && stream.write_all(&byte).is_ok() {}
-            });
+    serve(config, |mut stream| {
+        let (mut head, mut byte) = (vec![], [0]);
+        while !head.ends_with(b"\r\n\r\n") {
+            if stream.read_exact(&mut byte).is_err() {
+                return;
+            }
+            head.push(byte[0]);
         }
-    });
-    address
+        let agreed =
+            "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+        if stream.write_all(agreed.as_bytes()).is_err() {
+            return;
+        }
+        while stream.read_exact(&mut byte).is_ok() && stream.write_all(&byte).is_ok() {}
+    })
 }
 
 #[test]
@@ -130,33 +138,24 @@ fn demanding(authority: &Authority) -> SocketAddr {
         .with_client_cert_verifier(verifier.allow_unauthenticated().build().unwrap())
         .with_single_cert(chain, key)
         .unwrap();
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let session = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
-            std::thread::spawn(move || {
-                let mut stream = BufReader::new(rustls::StreamOwned::new(session, stream));
-                let (mut line, mut host) = (String::new(), String::new());
-                while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
-                    if let Some(value) = line.to_ascii_lowercase().strip_prefix("host:") {
-                        value.trim().clone_into(&mut host);
-                    }
-                    line.clear();
-                }
-                let stream = stream.get_mut();
-                let name = stream.conn.server_name().unwrap_or("none").to_owned();
-                let shown = stream.conn.peer_certificates().map_or(0, <[_]>::len);
-                let body = format!("{name} {host} {shown}");
-                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n", body.len());
-                _ = stream.write_all(format!("{head}connection: close\r\n\r\n{body}").as_bytes());
-                stream.conn.send_close_notify();
-                _ = stream.flush();
-            });
+    serve(config, |stream| {
+        let mut stream = BufReader::new(stream);
+        let (mut line, mut host) = (String::new(), String::new());
+        while stream.read_line(&mut line).is_ok_and(|read| read > 2) {
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("host:") {
+                value.trim().clone_into(&mut host);
+            }
+            line.clear();
         }
-    });
-    address
+        let stream = stream.get_mut();
+        let name = stream.conn.server_name().unwrap_or("none").to_owned();
+        let shown = stream.conn.peer_certificates().map_or(0, <[_]>::len);
+        let body = format!("{name} {host} {shown}");
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n", body.len());
+        _ = stream.write_all(format!("{head}connection: close\r\n\r\n{body}").as_bytes());
+        stream.conn.send_close_notify();
+        _ = stream.flush();
+    })
 }
 
 #[test]
