@@ -93,21 +93,16 @@ pub(crate) fn format_of(model: &Model, named: &Path, content: &Path) -> Format {
         Ok(None) => return Format::Empty,
         Err(error) => return Format::Unreadable(format!("the file cannot be read: {error}")),
     };
+    let json = |layout| {
+        let resource = resource_of(model, named).filter(|_| !names_its_own(content, layout));
+        Format::Json(layout, resource)
+    };
     match extension {
         Some(Extension::Xml) => Format::Xml,
-        Some(Extension::Json) => {
-            let layout = layout_of(content, layout);
-            Format::Json(
-                layout,
-                resource_of(model, named).filter(|_| !names_its_own(content, layout)),
-            )
-        }
+        Some(Extension::Json) => json(layout_of(content, layout)),
         Some(Extension::Csv) | None => match first_byte(content) {
             Some(b'<') => Format::Xml,
-            Some(b'{' | b'[') => Format::Json(
-                layout,
-                resource_of(model, named).filter(|_| !names_its_own(content, layout)),
-            ),
+            Some(b'{' | b'[') => json(layout),
             _ => Format::Unreadable(
                 "the file is neither XML nor JSON; interchange XML, JSON lines, JSON arrays, and \
                  CSV with a mapping can be loaded, also packed as .gz or .zip"

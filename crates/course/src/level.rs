@@ -10,8 +10,7 @@ use homeroom_store::Sql;
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::row::{Columns, json_column, write};
-use crate::run_time::Resets;
-use crate::settings::{Changing, Levels, POST_BACK_SECRET, RESETS, Settings};
+use crate::settings::{Changing, KNOWN, Known, Levels, POST_BACK_SECRET, Settings};
 use crate::signature::SECRET_PREFIX;
 use crate::sql;
 use crate::subscription::{SUBSCRIPTIONS_MAX, Subscription};
@@ -102,8 +101,9 @@ impl Courses {
         if let Level::Standard(standard, _) = level
             && standard.starts_with("SCORM2004")
         {
-            let word = Resets::WORDS[2].to_owned();
-            levels.push((DEFAULT, Settings::from([(RESETS.to_owned(), word)])));
+            let own =
+                |known: &Known| Some((known.name.to_owned(), known.default_of_2004?.to_owned()));
+            levels.push((DEFAULT, KNOWN.iter().filter_map(own).collect()));
         }
         Ok(levels)
     }

@@ -10,7 +10,6 @@ mod fold;
 mod interactions;
 mod outcome;
 mod reached;
-mod reaching;
 mod room;
 mod session;
 mod spell;
@@ -29,5 +28,5 @@ pub(crate) use outcome::{
 };
 pub(crate) use room::ACTIVITY_BYTES_MAX;
 pub(crate) use session::{Forgotten, Own, Place, Turn};
-pub(crate) use state::{ActivityState, Held, LaunchState, Progress, Session};
+pub(crate) use state::{ActivityState, Held, LaunchState, Progress, Session, is_default};
 pub(crate) use status::{Completion, Outcome};

@@ -112,6 +112,8 @@ pub(crate) struct Known {
     pub(crate) name: &'static str,
     pub(crate) kind: Type,
     pub(crate) default: &'static str,
+    /// The default of courses of SCORM 2004, where it is another one.
+    pub(crate) default_of_2004: Option<&'static str>,
     pub(crate) about: &'static str,
 }
 
@@ -163,11 +165,12 @@ pub(crate) const KNOWN: &[Known] = &[
     known(
         RESETS,
         Type::Word(Resets::WORDS),
-        "never",
+        Resets::Never.word(),
         "When a launch begins with nothing after content has ended its last session: never; \
          when-exit-is-not-suspend; on-each-new-sequencing-attempt, which also asks that the learner has \
          not suspended the course there, and is the default of SCORM 2004.",
-    ),
+    )
+    .of_2004(Resets::OnEachAttempt.word()),
     known("PlayerLaunchCompletedRegsAsNoCredit", Type::Boolean, "false", NO_EFFECT),
     known(
         STATUS_CHANGE,
@@ -189,7 +192,14 @@ const fn known(
     default: &'static str,
     about: &'static str,
 ) -> Known {
-    Known { name, kind, default, about }
+    Known { name, kind, default, default_of_2004: None, about }
+}
+
+impl Known {
+    /// Gives courses of SCORM 2004 another default.
+    const fn of_2004(self, default: &'static str) -> Self {
+        Self { default_of_2004: Some(default), ..self }
+    }
 }
 
 /// Returns the setting of a name, in any case.

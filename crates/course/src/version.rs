@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::package::{Activity, Finding, Standard};
 use crate::row::{Columns, Row};
+use crate::run_time::is_default;
 use crate::settings::Settings;
 
 /// What metadata says about a course.
@@ -18,13 +19,8 @@ pub(crate) struct About {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration: Option<String>,
     /// When a file was removed, if one was.
-    #[serde(skip_serializing_if = "is_never")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) changed: i64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_never(moment: &i64) -> bool {
-    *moment == 0
 }
 
 impl About {

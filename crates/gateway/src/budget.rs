@@ -250,9 +250,8 @@ impl<B: Deref<Target = Budget>> Taken<B> {
     ///
     /// [`Refused`] where it is more than is left, or more than the holders' share.
     pub(crate) fn of(budget: B, holders: Holders, amount: u64) -> Result<Self, Refused> {
-        let mut taken = Self { budget, holders, amount: 0, common: 0 };
-        taken.grow(amount)?;
-        Ok(taken)
+        let common = budget.add(&holders, amount).inspect_err(|_| budget.count_refused())?;
+        Ok(Self { budget, holders, amount, common })
     }
 
     /// Does the same for a holder that asks again until there is room, and does not count as refused

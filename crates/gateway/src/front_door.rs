@@ -334,10 +334,7 @@ impl FrontDoor {
         match known.await {
             Ok(sender) => {
                 told.of_sender(&sender);
-                match self.admit(first, &sender, caller, headers, now) {
-                    Ok(()) => problem,
-                    Err(too_many) => too_many,
-                }
+                self.admit(first, &sender, caller, headers, now).err().unwrap_or(problem)
             }
             Err(unknown) => self.counted(unknown, caller, headers, now),
         }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use homeroom_http::{Kind, Problem, Timestamp};
 use http::HeaderValue;
@@ -94,6 +94,12 @@ impl RateLimit {
         }
     }
 
+    /// Returns the clients among which a client is.
+    fn shard(&self, client: &str) -> MutexGuard<'_, Shard> {
+        let at = usize::try_from(self.spread.hash_one(client) % SHARDS as u64).unwrap_or(0);
+        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Admits a request of a client.
     ///
     /// # Errors
@@ -112,8 +118,7 @@ impl RateLimit {
     ///
     /// The seconds until the next request is admitted, rounded up; the refused one does not count.
     pub fn take(&self, client: &str, now: Timestamp) -> Result<Taken, u64> {
-        let shard = usize::try_from(self.spread.hash_one(client) % SHARDS as u64).unwrap_or(0);
-        let mut shard = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shard = self.shard(client);
         let whole_at = shard.whole_at.get(client).copied().unwrap_or(i64::MIN).max(now.0);
         let ahead = whole_at - now.0;
         if ahead > self.ahead_max {
@@ -139,8 +144,7 @@ impl RateLimit {
 
     /// Returns whether another request of an address would be admitted, and counts none.
     pub(crate) fn may_guess(&self, address: &str, now: Timestamp) -> Guesses {
-        let shard = usize::try_from(self.spread.hash_one(address) % SHARDS as u64).unwrap_or(0);
-        let shard = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        let shard = self.shard(address);
         let ahead =
             shard.whole_at.get(address).map_or(0, |whole_at| whole_at.saturating_sub(now.0));
         match ahead - self.ahead_max {
@@ -156,8 +160,7 @@ impl RateLimit {
 
     /// Takes back the last request of a client, because it was refused otherwise.
     pub fn give_back(&self, client: &str) {
-        let shard = usize::try_from(self.spread.hash_one(client) % SHARDS as u64).unwrap_or(0);
-        let mut shard = self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shard = self.shard(client);
         if let Some(whole_at) = shard.whole_at.get_mut(client) {
             *whole_at -= self.each;
         }

@@ -63,11 +63,11 @@ pub fn text_answer<C>(
 ) -> Result<Response, Problem> {
     let tag = copy.etag.trim_matches('"');
     let wanted = EntityTags::read(&call.headers, &header::IF_MATCH)?;
-    if wanted.is_some_and(|tags| !tags.match_strongly(tag)) {
+    if wanted.is_some_and(|tags| !tags.name(tag)) {
         return Err(Problem::of(Kind::OptimisticLockFailed));
     }
-    let known = EntityTags::read(&call.headers, &header::IF_NONE_MATCH)?
-        .is_some_and(|tags| tags.match_weakly(tag));
+    let known =
+        EntityTags::read(&call.headers, &header::IF_NONE_MATCH)?.is_some_and(|tags| tags.name(tag));
     let mut response = if known {
         empty_response(StatusCode::NOT_MODIFIED)
     } else {

@@ -171,25 +171,35 @@ fn served(options: &Options, files: &Path, command: &str, figures: &mut Figures)
         ]),
     };
     let begun = Instant::now();
-    let mut loading = loading
+    let loading = loading
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("{BINARY}: {error}"))?;
+    // Its time ends with it, whatever those beside it do.
+    let loading = std::thread::spawn(move || {
+        let mut loading = loading;
+        let status = loading.wait();
+        (status, begun.elapsed().as_secs_f64())
+    });
     let seconds = u32::try_from(options.students / STUDENTS_PER_SECOND).unwrap_or(u32::MAX);
     let load = LabLoad { users: 1, threads: 1, seconds: seconds.max(1), folder };
     let create = ATTENDANCE.create("create-beside", &client)?;
     let reads =
         load.at_rate(&server.url(""), &ATTENDANCE.get("get-beside", &client)?, &client, READS)?;
     let writes = load.at_rate(&server.url(""), &create, &client, WRITES)?;
-    let was_short = loading.try_wait().map_err(|e| e.to_string())?.is_some();
-    let status = loading.wait().map_err(|e| e.to_string())?;
-    let seconds = begun.elapsed().as_secs_f64();
+    let was_short = loading.is_finished();
+    let (status, seconds) =
+        loading.join().map_err(|_| format!("{command}: nobody waited for it"))?;
+    let status = status.map_err(|e| e.to_string())?;
     if !status.success() {
         return Err(format!("{command}: it ended with {status}; see {}", results.display()));
     }
     let (documents, _) = summary(&results)?;
-    figures.push(&format!("{command} through a server: documents/s"), 0, documents / seconds);
+    // On PostgreSQL `load` writes into the store itself, beside the server.
+    let is_beside = command == "load" && std::env::var_os(STORE).is_some();
+    let way = if is_beside { "beside" } else { "through" };
+    figures.push(&format!("{command} {way} a server: documents/s"), 0, documents / seconds);
     figures.push("errors of those who read and write meanwhile", 0, reads.errors + writes.errors);
     if was_short {
         eprintln!("the load ended before those who read and write did; raise --students");

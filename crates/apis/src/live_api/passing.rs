@@ -99,6 +99,13 @@ impl<'a> Passing<'a> {
         }
     }
 
+    /// Counts a call that has failed against the upstream that was asked, if that is to blame.
+    fn blame(&self, asked: Candidate<'a>, error: Option<&Error>, there: Option<Duration>) {
+        if let Some(ended) = self.against(error, there) {
+            asked.group.record(asked.upstream, ended);
+        }
+    }
+
     /// Records that an upstream is asked.
     fn asks(&mut self, upstream: &'a Arc<Upstream>) -> Instant {
         let now = Instant::now();
@@ -246,9 +253,7 @@ impl LiveApi {
                 }
                 Ok(Err(error)) => error,
                 Err(late) => {
-                    if let Some(ended) = passing.against(None, body.there_for(begun)) {
-                        group.record(upstream, ended);
-                    }
+                    passing.blame(candidate, None, body.there_for(begun));
                     return Err(late);
                 }
             };
@@ -264,9 +269,7 @@ impl LiveApi {
                     ));
                 }
             }
-            if let Some(ended) = passing.against(Some(&error), body.there_for(begun)) {
-                group.record(upstream, ended);
-            }
+            passing.blame(candidate, Some(&error), body.there_for(begun));
             let failed = self.failed(&error, &call.request_id);
             if !passing.goes_on(candidate, &error, &call, &body) {
                 return Err(failed);
@@ -340,18 +343,12 @@ impl LiveApi {
                             group.record(upstream, Ended::with(answer.status()));
                         }
                         Ok(Err(_)) => group.record(upstream, Ended::Unanswered),
-                        Err(_) => {
-                            if let Some(ended) = passing.against(None, Some(begun.elapsed())) {
-                                group.record(upstream, ended);
-                            }
-                        }
+                        Err(_) => passing.blame(candidate, None, Some(begun.elapsed())),
                     }
                     return answered.flatten();
                 }
                 Ok(Err(error)) => {
-                    if let Some(ended) = passing.against(Some(&error), Some(begun.elapsed())) {
-                        group.record(upstream, ended);
-                    }
+                    passing.blame(candidate, Some(&error), Some(begun.elapsed()));
                     problem = Some(self.failed(&error, &call.request_id));
                     if !passing.goes_on(candidate, &error, &call, &body) {
                         break;

@@ -41,17 +41,23 @@ pub(crate) enum Resets {
 }
 
 impl Resets {
-    /// The words of the setting, in this order.
+    /// The words of the setting.
     pub(crate) const WORDS: &[&str] =
-        &["never", "when-exit-is-not-suspend", "on-each-new-sequencing-attempt"];
+        &[Self::Never.word(), Self::WhenNotSuspended.word(), Self::OnEachAttempt.word()];
+
+    /// Returns the word of the setting.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::WhenNotSuspended => "when-exit-is-not-suspend",
+            Self::OnEachAttempt => "on-each-new-sequencing-attempt",
+        }
+    }
 
     /// Reads the setting.
     pub(crate) fn of(word: &str) -> Self {
-        match Self::WORDS.iter().position(|one| *one == word) {
-            Some(1) => Self::WhenNotSuspended,
-            Some(2) => Self::OnEachAttempt,
-            _ => Self::Never,
-        }
+        let all = [Self::WhenNotSuspended, Self::OnEachAttempt];
+        all.into_iter().find(|one| one.word() == word).unwrap_or_default()
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct ActivityState {
     /// The time of the attempt in sessions that are no longer told apart, in hundredths of a second.
     pub(crate) earlier: u64,
     /// The time of all attempts before this one, likewise.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) past: u64,
     /// The time of each session, by its number.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -31,14 +31,14 @@ pub(crate) struct ActivityState {
     /// The launch of the latest session.
     pub(crate) launch: String,
     /// The latest session; 0 if there was none.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) latest: u32,
     /// The session that has begun the attempt.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) begun_by: u32,
     /// The session that has begun to set values: a value that `set_by` does not list is its own, so that
     /// nothing is noted for each value of an activity that is played once.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) origin: u32,
     /// The session that has set a value, by the element's name, where it is another one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -47,20 +47,20 @@ pub(crate) struct ActivityState {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) beside: BTreeMap<u32, BTreeMap<String, String>>,
     /// The time of the last session, as an older Homeroom has written it.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) session: u64,
     /// Whether content has told that time.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) is_told: bool,
     /// When that session began.
-    #[serde(skip_serializing_if = "is_nought")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) begun: i64,
     /// Whether content has ended the latest session.
     pub(crate) is_finished: bool,
     /// What its exit was, if it has ended.
     pub(crate) exit: String,
     /// When content has ended it, if it has.
-    #[serde(skip_serializing_if = "is_nought")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) ended: i64,
     /// Whether what it has said of its status, its score and its objectives counts for itself alone, since the global
     /// objectives were forgotten.
@@ -79,7 +79,7 @@ pub(crate) struct Spell {
     /// When it began.
     pub(crate) begun: i64,
     /// Until when its time is measured; 0 where an older Homeroom has written it.
-    #[serde(default, skip_serializing_if = "is_nought")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) measured: i64,
     /// Whether it belongs to an attempt before this one.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -213,13 +213,13 @@ pub(crate) struct Progress {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) sessions: BTreeMap<u32, Session>,
     /// How many sessions there have been: the number of the last one.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) begun: u32,
     /// Sessions that were opened until then may have been forgotten.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) forgotten: Option<i64>,
     /// The session that has told last what follows.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) told_by: u32,
     /// The activity with which the next launch begins.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -234,7 +234,7 @@ pub(crate) struct Progress {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) shared_data: BTreeMap<String, String>,
     /// The bytes of the attempts that have ended and were kept with all that they held.
-    #[serde(skip_serializing_if = "is_naught")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) ended_bytes: usize,
     /// What the course has been completed with, where that is not taken back.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -245,6 +245,23 @@ pub(crate) struct Progress {
 const GLOBALS_OF_PLAYER: &str = "globalObjectiveMap";
 
 impl Progress {
+    /// Takes note of what has come of the course. `keeps`: whether what is completed stays so.
+    pub(crate) fn reach(
+        &mut self,
+        found: Outcome,
+        states: &BTreeMap<String, ActivityState>,
+        keeps: bool,
+    ) {
+        let attempts = states.values().map(|state| u64::from(state.attempts)).sum();
+        self.reached = Reached::after(self.reached, found, attempts).filter(|_| keeps);
+    }
+
+    /// Returns what has come of the course as its registration tells it: what was reached, or what the
+    /// activities say.
+    pub(crate) fn told(&self, found: Outcome) -> Outcome {
+        self.reached.map_or(found, Reached::outcome)
+    }
+
     /// Forgets the global objectives and shared data.
     pub(crate) fn forget_globals(&mut self) {
         self.global_objectives.clear();
@@ -263,7 +280,7 @@ impl Progress {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct LaunchState {
     /// The greatest number that was accepted, as an older Homeroom has written it.
-    #[serde(default, skip_serializing_if = "is_nought")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) sequence: i64,
     /// When its first commit came.
     pub(crate) first: i64,
@@ -276,7 +293,7 @@ pub(crate) struct LaunchState {
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) is_timed_out: bool,
     /// The time of its sessions, in hundredths of a second.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) time: u64,
     /// What had come of the course at its last commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,24 +305,9 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_naught(value: &usize) -> bool {
-    *value == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(value: &u64) -> bool {
-    *value == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_none(value: &u32) -> bool {
-    *value == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_nought(value: &i64) -> bool {
-    *value == 0
+/// Whether a value is that of a member that is not there.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// A page of a launch that has saved something.

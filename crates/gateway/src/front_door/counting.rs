@@ -8,7 +8,7 @@ use super::FrontDoor;
 use crate::caller::Caller;
 use crate::callers::network;
 use crate::forwarded::client_address;
-use crate::rate::Guesses;
+use crate::rate::{Guesses, RateLimit};
 use crate::recognition::Sender;
 
 impl FrontDoor {
@@ -22,10 +22,7 @@ impl FrontDoor {
         now: Timestamp,
     ) -> Result<(), Problem> {
         let Some(rate) = self.rate.as_ref().filter(|_| !route.is_probe) else { return Ok(()) };
-        match sender.name() {
-            Some(name) => rate.admit(name, now),
-            None => rate.admit(&self.address_of(caller, headers), now),
-        }
+        self.count(rate, sender.name(), caller, headers, now)
     }
 
     /// Counts a request whose sender nobody knows, by its address; one of a key that was recognized and may
@@ -43,14 +40,8 @@ impl FrontDoor {
             return problem;
         };
         let is_known = problem.kind.status() == StatusCode::FORBIDDEN;
-        let admitted = match problem.named.as_ref().filter(|_| is_known) {
-            Some(named) => rate.admit(&named.key, now),
-            None => rate.admit(&self.address_of(caller, headers), now),
-        };
-        match admitted {
-            Ok(()) => problem,
-            Err(too_many) => too_many,
-        }
+        let name = problem.named.as_ref().filter(|_| is_known).map(|named| named.key.as_str());
+        self.count(rate, name, caller, headers, now).err().unwrap_or(problem)
     }
 
     /// Returns whether the address of a request may show secrets that nobody has proved before.
@@ -64,6 +55,21 @@ impl FrontDoor {
         match self.rate.as_ref().filter(|_| matches!(route.guard, Guard::Key { .. })) {
             Some(rate) => rate.may_guess(&self.address_of(caller, headers), now),
             None => Guesses::Allowed,
+        }
+    }
+
+    /// Counts a request by the name of its sender, or by its address where the sender has none.
+    fn count(
+        &self,
+        rate: &RateLimit,
+        name: Option<&str>,
+        caller: &Caller,
+        headers: &HeaderMap,
+        now: Timestamp,
+    ) -> Result<(), Problem> {
+        match name {
+            Some(name) => rate.admit(name, now),
+            None => rate.admit(&self.address_of(caller, headers), now),
         }
     }
 

@@ -88,12 +88,13 @@ pub fn fingerprint_of_client(path: &Path) -> Result<Fingerprint, TlsError> {
     let certificate = &certificates_of(path)?[0];
     match ParsedCertificate::try_from(certificate) {
         Ok(_) => Ok(Fingerprint::of(certificate)),
-        Err(error) if format!("{error:?}").contains("UnsupportedCertVersion") => Err(wrong(
+        Err(error) => Err(wrong(
             path,
-            "it is no certificate of X.509 version 3, and TLS accepts no other; issue it with \
-             extensions, such as basicConstraints=CA:FALSE",
+            format!(
+                "TLS accepts no such certificate: {error}; it has to be one of X.509 version 3, which has \
+                 extensions, such as basicConstraints=CA:FALSE"
+            ),
         )),
-        Err(error) => Err(wrong(path, format!("TLS accepts no such certificate: {error}"))),
     }
 }
 

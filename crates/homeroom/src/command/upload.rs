@@ -28,7 +28,7 @@ const CHUNK_BYTES: u64 = 16 << 20;
 /// Exceptions that are read at a time.
 const PAGE: usize = 100;
 /// The pauses between two looks at an operation: the first, and the longest.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(250));
 /// The variable with the secret.
 const SECRET_VARIABLE: &str = "HOMEROOM_UPLOAD_SECRET";
 /// Microseconds of a year.

@@ -5,12 +5,12 @@ use homeroom_course::{packed, sample_package};
 use homeroom_store::{Answer as Found, Decision, Options, Plan, Sql, Store, StoreUrl, Write};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Database, Learning, Place, Server};
+use crate::support::{Answer, Learning, Place, Server};
 
 /// Runs a test on each store, with the sample course of SCORM 1.2 as `old` and one of SCORM 2004 as `new`, and a
 /// registration for each under the same name.
 fn on_each_store(test: impl Fn(&mut Learning)) {
-    let run = |place: &Place| {
+    Place::on_each_store(|place| {
         let server = Server::start(place);
         let mut lms = Learning::of(place, &server);
         lms.import("old", &sample_package());
@@ -20,11 +20,7 @@ fn on_each_store(test: impl Fn(&mut Learning)) {
             lms.register(name, name);
         }
         test(&mut lms);
-    };
-    run(&Place::new());
-    for database in Database::on_each_server() {
-        run(&Place::with_store(&database.url()));
-    }
+    });
 }
 
 /// A course of SCORM 2004 with the activity `lesson`.
@@ -517,12 +513,7 @@ fn a_result_from_before_an_upgrade_stays_when_the_course_is_opened_again() {
         Page::of(&mut lms, "old").send(&mut lms, 1, &again);
         assert_eq!(result(&mut lms, "old"), reached);
     };
-    let place = Place::new();
-    let url = format!("sqlite:{}", place.data().join("homeroom.db").display());
-    test(&place, &url);
-    for database in Database::on_each_server() {
-        test(&Place::with_store(&database.url()), &database.url());
-    }
+    Place::on_each_store(|place| test(place, &place.store_url()));
 }
 
 #[test]
@@ -566,10 +557,5 @@ fn the_time_of_a_launch_from_before_an_upgrade_stays_in_its_history() {
         assert_eq!(seconds(&mut lms), [180.0, 120.0]);
         assert_eq!(report(&mut lms, "old")["totalSecondsTracked"], 300.0);
     };
-    let place = Place::new();
-    let url = format!("sqlite:{}", place.data().join("homeroom.db").display());
-    test(&place, &url);
-    for database in Database::on_each_server() {
-        test(&Place::with_store(&database.url()), &database.url());
-    }
+    Place::on_each_store(|place| test(place, &place.store_url()));
 }

@@ -8,17 +8,13 @@ use crate::support::{Answer, Database, Learning, Place, Server};
 
 /// Runs a test on each store, with the sample course and the registration `r-1`.
 fn on_each_store(test: impl Fn(&mut Learning)) {
-    let run = |place: &Place| {
+    Place::on_each_store(|place| {
         let server = Server::start(place);
         let mut lms = Learning::of(place, &server);
         lms.import("library", &sample_package());
         lms.register("r-1", "library");
         test(&mut lms);
-    };
-    run(&Place::new());
-    for database in Database::on_each_server() {
-        run(&Place::with_store(&database.url()));
-    }
+    });
 }
 
 /// A page that a launch was opened in.

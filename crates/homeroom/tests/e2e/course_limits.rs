@@ -3,22 +3,18 @@
 use homeroom_course::{packed, sample_package};
 use serde_json::{Value, json};
 
-use crate::support::{Database, Learning, Place, Server};
+use crate::support::{Learning, Place, Server};
 
 /// Runs a test on each store, with a course of SCORM 2004 and its registration `r-1`.
 fn on_each_store(package: &[u8], test: impl Fn(&mut Learning)) {
-    let run = |place: &Place| {
+    Place::on_each_store(|place| {
         let server = Server::start(place);
         let mut lms = Learning::of(place, &server);
         let imported = lms.import("c", package);
         assert_eq!(imported["status"], "COMPLETE", "{imported}");
         lms.register("r-1", "c");
         test(&mut lms);
-    };
-    run(&Place::new());
-    for database in Database::on_each_server() {
-        run(&Place::with_store(&database.url()));
-    }
+    });
 }
 
 /// A course of SCORM 2004 with activities `a0`, `a1`… that share the buckets `d0`, `d1` and `d2`.

@@ -3,21 +3,19 @@
 use homeroom_course::sample_package;
 use serde_json::{Value, json};
 
-use crate::support::{Database, Learning, Place, Server};
+use crate::support::{Learning, Place, Server};
 
 /// Items of a page.
 const PAGE: usize = 100;
 
 /// Does something on each kind of store, with a course `library`.
 fn on_each_store(test: impl Fn(&mut Learning)) {
-    let databases = Database::on_each_server();
-    let places = databases.iter().map(|database| Place::with_store(&database.url()));
-    for place in std::iter::once(Place::new()).chain(places) {
-        let server = Server::start(&place);
-        let mut lms = Learning::of(&place, &server);
+    Place::on_each_store(|place| {
+        let server = Server::start(place);
+        let mut lms = Learning::of(place, &server);
         lms.import("library", &sample_package());
         test(&mut lms);
-    }
+    });
 }
 
 fn register(lms: &mut Learning, number: usize, first_name: &str, last_name: &str) {

@@ -5,17 +5,9 @@ use std::process::Command;
 use homeroom_course::sample_package;
 use serde_json::{Value, json};
 
-use crate::support::{Database, Learning, Place, Received, Receiver, Server, eventually};
+use crate::support::{Learning, Place, Received, Receiver, Server, eventually};
 
 const PRIVATE: [(&str, &str); 1] = [("HOMEROOM_COURSES__PRIVATE_ADDRESSES", "true")];
-
-/// Does something on each kind of store.
-fn on_each_store(test: impl Fn(&Place)) {
-    test(&Place::new());
-    for database in Database::on_each_server() {
-        test(&Place::with_store(&database.url()));
-    }
-}
 
 /// Returns a field of a form.
 fn field(body: &str, name: &str) -> String {
@@ -71,7 +63,7 @@ fn is_signed(received: &Received, secret: &str) -> bool {
 
 #[test]
 fn a_result_is_posted_as_the_registration_asks_until_it_is_taken() {
-    on_each_store(|place| {
+    Place::on_each_store(|place| {
         let server = Server::start_with(place, &PRIVATE);
         let mut lms = Learning::of(place, &server);
         lms.import("library", &sample_package());
@@ -169,7 +161,7 @@ fn the_course_the_standard_and_the_application_say_where_results_are_posted() {
 
 #[test]
 fn subscribers_are_told_of_the_changes_that_they_want() {
-    on_each_store(|place| {
+    Place::on_each_store(|place| {
         let server = Server::start_with(place, &PRIVATE);
         let mut lms = Learning::of(place, &server);
         let everything = Receiver::start(&[], b"");

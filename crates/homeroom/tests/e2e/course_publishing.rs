@@ -5,18 +5,13 @@ use homeroom_course::{packed, sample_package};
 use homeroom_store::{Options, Sql, Store, StoreUrl};
 use serde_json::{Value, json};
 
-use crate::support::{API, Client, Database, Learning, Place, Receiver, Server};
+use crate::support::{API, Client, Learning, Place, Receiver, Server};
 
 const PRIVATE: [(&str, &str); 1] = [("HOMEROOM_COURSES__PRIVATE_ADDRESSES", "true")];
 
 /// Does something on each kind of store; the second argument is the store's URL.
 fn on_each_store(test: impl Fn(&Place, &str)) {
-    let place = Place::new();
-    let url = format!("sqlite:{}", place.data().join("homeroom.db").display());
-    test(&place, &url);
-    for database in Database::on_each_server() {
-        test(&Place::with_store(&database.url()), &database.url());
-    }
+    Place::on_each_store(|place| test(place, &place.store_url()));
 }
 
 /// Returns the kinds of the blobs of a store that no server uses.

@@ -23,13 +23,6 @@ fn served(place: &Place) -> (Server, Client, Client) {
     (server, clients.0, clients.1)
 }
 
-fn on_each_store(test: impl Fn(&Place)) {
-    test(&Place::new());
-    for database in Database::on_each_server() {
-        test(&Place::with_store(&database.url()));
-    }
-}
-
 fn post_without_end(path: &str, token: Option<&String>) -> Stream {
     let body = Some(b"{".to_vec());
     let length = token.map(|_| 1_000);
@@ -50,7 +43,7 @@ fn ordinary_work_is_done(client: &mut Client, of: &str) {
 
 #[test]
 fn strangers_who_withhold_bodies_on_many_streams_do_not_block_token_requests() {
-    on_each_store(|place| {
+    Place::on_each_store(|place| {
         let key = place.key("FullAccess");
         let server = Server::start(place);
         let stream = post_without_end("/oauth/token", None);
@@ -98,7 +91,7 @@ fn no_public_route_accepts_a_long_body() {
 
 #[test]
 fn a_key_that_withholds_bodies_does_not_block_another_key() {
-    on_each_store(|place| {
+    Place::on_each_store(|place| {
         let (server, greedy, mut other) = served(place);
         let stream = post_without_end(STUDENTS, greedy.token.as_ref());
 
@@ -115,7 +108,7 @@ fn a_key_that_withholds_bodies_does_not_block_another_key() {
 
 #[test]
 fn bodies_of_unknown_length_use_budget_only_as_they_arrive() {
-    on_each_store(|place| {
+    Place::on_each_store(|place| {
         let (server, greedy, other) = served(place);
         let framings = [("transfer-encoding", "chunked"), ("content-length", "10485760")];
         let _idle: Vec<Wire> = (0..80)
@@ -163,7 +156,7 @@ fn a_dripping_body_is_refused_before_its_end() {
 #[test]
 fn a_stranger_who_reads_nothing_does_not_block_public_documents() {
     const DOCUMENT: &str = "/metadata/data/v3/resources/swagger.json";
-    on_each_store(|place| {
+    Place::on_each_store(|place| {
         let server = Server::start(place);
         let whole = server.client().get(DOCUMENT);
         let deaf = Stream {
@@ -185,7 +178,7 @@ fn a_stranger_who_reads_nothing_does_not_block_public_documents() {
 
 #[test]
 fn a_key_that_hangs_up_at_once_does_not_block_another_key() {
-    on_each_store(|place| {
+    Place::on_each_store(|place| {
         let (server, greedy, mut other) = served(place);
         for number in 0..100 {
             let here = student(&format!("of all {number}"), "Here");

@@ -192,16 +192,12 @@ fn calls_of_any_kind_find_out_that_an_upstream_is_back() {
             assert_eq!(chunked(&server, &path, body).answer().status, 200, "{name}");
         }
         let back = Echo::start(&place, &killed.address.to_string());
-        let arrived = || {
-            let counts = Client::new(back.address).get("/_lab/counts").json();
-            counts["arrived"].as_u64().unwrap()
-        };
-        let begun = arrived();
+        let begun = back.arrived();
         eventually("it gets calls again", || {
             for _ in 0..10 {
                 assert_eq!(chunked(&server, &path, body).answer().status, 200, "{name}");
             }
-            arrived() > begun + 4
+            back.arrived() > begun + 4
         });
     }
 }

@@ -7,13 +7,27 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::PATIENCE;
+use super::{Database, PATIENCE};
 
 /// A folder that is removed when the value is dropped. The store is in `data` within it, or at a
 /// URL.
 pub struct Place(PathBuf, Option<String>);
 
 impl Place {
+    /// Runs a test on each kind of store.
+    pub fn on_each_store(test: impl Fn(&Self)) {
+        test(&Self::new());
+        for database in Database::on_each_server() {
+            test(&Self::with_store(&database.url()));
+        }
+    }
+
+    /// Returns the URL of the store.
+    pub fn store_url(&self) -> String {
+        let file = || format!("sqlite:{}", self.data().join("homeroom.db").display());
+        self.1.clone().unwrap_or_else(file)
+    }
+
     /// Creates a new, empty folder. Its path is short, because the path of a socket has to be.
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
