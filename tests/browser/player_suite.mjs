@@ -102,6 +102,41 @@ async function carryOn(context, course, registration, from = server) {
   same(second.complaints, [], "complaints of the browser");
 }
 
+/** The same with several parts: where nothing is stored, what was set in the first and the second survives closed
+ *  tabs, the part that was left is opened again, and all parts done is all done. */
+async function partsCarryOn(context, course, registration) {
+  const name = names[course.slice(0, 3)];
+  const next = (page) => page.getByRole("button", { name: "Next" }).click();
+  const first = await launch(context, course, registration, {}, apart);
+  const hasStorage = () => {
+    try {
+      return localStorage.length >= 0;
+    } catch {
+      return false;
+    }
+  };
+  same(await first.sco.frame.evaluate(hasStorage), false, "whether there is storage");
+  const one = await content(first.page, "one.html");
+  await setAll(one, [...name.done, [name.place, "in one"]]);
+  await next(first.page);
+  await setAll(await content(first.page, "two.html"), [...name.begun, [name.place, "in two"]]);
+  await first.page.close();
+
+  const second = await launch(context, course, registration, {}, apart);
+  const two = await content(second.page, "two.html");
+  same(await two.get(name.entry), "resume", "the entry of the second part");
+  same(await two.get(name.place), "in two", "the place in the second part");
+  await second.page.getByRole("button", { name: /First part/ }).click();
+  same(await (await content(second.page, "one.html")).get(name.place), "in one", "the place in the first part");
+  await next(second.page);
+  await setAll(await content(second.page, "two.html"), name.done);
+  await next(second.page);
+  await setAll(await content(second.page, "three.html"), name.done);
+  await second.page.close();
+  await until("the report", () => apart.report(registration), (found) => found.registrationCompletion === "COMPLETED");
+  same([...first.complaints, ...second.complaints], [], "complaints of the browser");
+}
+
 for (const course of ["old", "new"]) {
   const { title } = courses[course];
   await server.add(course, courses[course]);
@@ -255,6 +290,17 @@ for (const course of ["old-many", "new-many"]) {
   const { title } = courses[course];
   const name = names[course.slice(0, 3)];
   await server.add(course, courses[course]);
+  await apart.add(course, courses[course]);
+
+  await check(`${title}: parts resume after a closed tab in a browser that blocks storage of third parties`, async (_, registration) => {
+    const { context, remove } = await blocking();
+    try {
+      await partsCarryOn(context, course, registration);
+    } finally {
+      await context.close();
+      await remove();
+    }
+  });
 
   await check(`${title}: next, previous and choice lead on, and each part keeps its own values`, async (fresh, registration) => {
     const context = await fresh();
@@ -349,9 +395,10 @@ await check("a Spanish launch speaks Spanish", async (fresh, registration) => {
   await saved(page);
 });
 
+const pdf = "%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF";
+await server.add("paper", { zip: pdf, name: "paper.pdf", type: "application/pdf" });
+
 await check("a document is opened, marked as finished and reported", async (fresh, registration) => {
-  const pdf = "%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF";
-  await server.add("paper", { zip: pdf, name: "paper.pdf", type: "application/pdf" });
   const context = await fresh();
   const page = await context.newPage();
   await page.goto(await server.link("paper", registration));
@@ -416,13 +463,38 @@ for (const [colorScheme, viewport] of [["light", wide], ["dark", wide], ["light"
     same(await findings(page.mainFrame()), [], "the player");
     const [shown, whole] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth]);
     if (whole > shown) throw new Error(`${whole} wide in ${shown}`);
-    const bridge = page.frames().find((frame) => new URL(frame.url()).pathname.endsWith("/bridge"));
-    same(await findings(bridge), [], "the bridge");
+    same(await findings(bridgeOf(page)), [], "the bridge");
     await page.getByRole("button", { name: "Exit" }).click();
     await page.getByRole("heading", { name: "You have left the course" }).waitFor();
     same(await findings(page.mainFrame()), [], "the last page");
   });
 }
+
+for (const [locale, finish, finished] of [["en-US", "Mark as finished", "Finished"], ["es-ES", "Marcar como terminada", "Terminada"]]) {
+  await check(`axe finds nothing where a document is shown (${locale})`, async (fresh, registration) => {
+    const page = await (await fresh({ locale, bypassCSP: true })).newPage();
+    await page.goto(await server.link("paper", registration));
+    const bridge = page.frameLocator("iframe").first();
+    await bridge.getByRole("button", { name: finish }).waitFor();
+    same(await findings(page.mainFrame()), [], "the player");
+    same(await findings(bridgeOf(page)), [], "the bridge");
+    await bridge.getByRole("button", { name: finish }).click();
+    await bridge.getByRole("button", { name: finished }).waitFor();
+    same(await findings(bridgeOf(page)), [], "the bridge of what is finished");
+    same(await bridgeOf(page).evaluate(() => document.documentElement.lang), locale.slice(0, 2), "the language of the bridge");
+  });
+}
+
+await check("axe finds nothing in a player that speaks Spanish", async (fresh, registration) => {
+  const { page } = await launch(await fresh({ locale: "es-ES", bypassCSP: true }), "old-many", registration);
+  await page.getByRole("button", { name: "Siguiente" }).waitFor();
+  same(await page.evaluate(() => document.documentElement.lang), "es", "the language");
+  same(await findings(page.mainFrame()), [], "the player");
+  same(await findings(bridgeOf(page)), [], "the bridge");
+  await page.getByRole("button", { name: "Salir" }).click();
+  await page.getByRole("heading", { name: "Ha salido del curso" }).waitFor();
+  same(await findings(page.mainFrame()), [], "the last page");
+});
 
 await check("a link that was never one says so, and axe finds nothing in that page", async (fresh) => {
   const context = await fresh({ bypassCSP: true });
@@ -468,6 +540,9 @@ await check("the posts of the sample course are those that the lab's learners ar
   same(posts.map(plain), JSON.parse(await readFile(recorded, "utf8")).map(plain), "the posts");
 });
 
+/** The one example package whose content is a script from another site, which may be away. */
+const wantsTheNet = "SequencingPostTestRollup4thEd_SCORM20044thEdition.zip";
+
 const reference = process.env.HOMEROOM_REFERENCE;
 if (!reference) console.log("skipped: example packages are played: HOMEROOM_REFERENCE names no folder");
 for (const kind of reference ? ["scorm12", "scorm2004"] : []) {
@@ -482,18 +557,18 @@ for (const kind of reference ? ["scorm12", "scorm2004"] : []) {
         page.on("dialog", (dialog) => dialog.accept().catch(() => undefined));
         const calls = [];
         let shown = 0;
-        let wantsTheNet = false;
-        page.on("requestfailed", (request) => (wantsTheNet ||= new URL(request.url()).hostname !== "127.0.0.1"));
+        let isNetAway = false;
+        page.on("requestfailed", (request) => (isNetAway ||= new URL(request.url()).hostname !== "127.0.0.1"));
         page.on("request", (request) => {
           if (request.url().endsWith("/results")) calls.push(...(JSON.parse(request.postData() ?? "{}").calls ?? []));
         });
         page.on("response", (answer) => (shown += answer.url().includes("/content/") && answer.ok() ? 1 : 0));
         await page.goto(await server.link(id, registration));
         await until(`content at ${visit}`, async () => shown, (found) => found > 0, 30_000);
-        // The packages about packaging call nothing; one needs a script from another site, which may be away.
+        // The packages about packaging call nothing.
         if (!file.startsWith("ContentPackaging")) {
           await until(`Initialize at ${visit}`, async () => calls.map(([, name, , , result]) => [name, result]), (found) =>
-            wantsTheNet || found.some(([name, result]) => name.endsWith("Initialize") && result === "true"), 30_000);
+            (isNetAway && file === wantsTheNet) || found.some(([name, result]) => name.endsWith("Initialize") && result === "true"), 30_000);
         }
         await page.close();
       }
@@ -501,6 +576,11 @@ for (const kind of reference ? ["scorm12", "scorm2004"] : []) {
       if (!JSON.stringify(activityDetails).includes("activityCompletion")) throw new Error("no activities in the report");
     });
   }
+}
+
+/** The frame of a page in which content is played. */
+function bridgeOf(page) {
+  return page.frames().find((frame) => new URL(frame.url()).pathname.endsWith("/bridge"));
 }
 
 /** What axe finds in a frame alone, as `rule (place, place)`. */
