@@ -86,20 +86,48 @@ mod tests {
             cluster.children.push(Activity::new(&format!("{name}1"), "Leaf", ActivityType::Sco));
             root.children.push(cluster);
         }
-        let mut course = Course::of(&root);
-        for node in &mut course.nodes {
-            node.tracking.is_active = true;
+        for (from, to, wanted) in [
+            ("a1", "b1", &["root", "b", "b1"][..]),
+            ("a1", "b", &["root", "b", "b1"]),
+            ("a1", "root", &["root", "b", "b1"]),
+            ("a1", "a", &["root", "a", "b", "b1"]),
+            // It goes up from the one that is left: what is below has ended before.
+            ("a", "b1", &["root", "a1", "b", "b1"]),
+            // What is common to both goes on, also where it is one of them.
+            ("a", "a1", &["root", "a", "a1", "b", "b1"]),
+            ("a1", "a1", &["root", "a", "a1", "b", "b1"]),
+            ("root", "b1", &["root", "a", "a1", "b", "b1"]),
+        ] {
+            let mut course = Course::of(&root);
+            for node in &mut course.nodes {
+                node.tracking.is_active = true;
+            }
+            let ends = [from, to].map(|id| course.find(id).unwrap());
+
+            up_3_terminate_descendent_attempts(&mut course, ends[0], ends[1]);
+
+            let active = course.nodes.iter().filter(|node| node.tracking.is_active);
+            let active: Vec<&str> = active.map(|node| node.id.as_str()).collect();
+            assert_eq!(active, wanted, "from {from} to {to}");
         }
-        let (from, to) = (course.find("a1").unwrap(), course.find("b1").unwrap());
+    }
 
-        up_3_terminate_descendent_attempts(&mut course, from, to);
+    #[test]
+    fn up_3_suspends_a_cluster_with_what_is_suspended_in_it_and_sets_what_content_left() {
+        for (is_suspended, completed) in [(true, None), (false, Some(true))] {
+            let mut root = Activity::new("root", "Root", ActivityType::Aggregation);
+            let mut cluster = Activity::new("a", "A", ActivityType::Aggregation);
+            cluster.children.push(Activity::new("a1", "Leaf", ActivityType::Sco));
+            root.children = vec![cluster, Activity::new("b", "Leaf", ActivityType::Sco)];
+            let mut course = Course::of(&root);
+            let [from, above, to] = ["a1", "a", "b"].map(|id| course.find(id).unwrap());
+            course.nodes[from].tracking.is_suspended = is_suspended;
 
-        let active: Vec<&str> = course
-            .nodes
-            .iter()
-            .filter(|node| node.tracking.is_active)
-            .map(|node| node.id.as_str())
-            .collect();
-        assert_eq!(active, ["root", "b", "b1"]);
+            up_3_terminate_descendent_attempts(&mut course, from, to);
+
+            assert_eq!(course.nodes[from].tracking.own.completed, completed);
+            assert_eq!(course.nodes[above].tracking.is_suspended, is_suspended);
+            assert!(!course.nodes[0].tracking.is_suspended, "the common one goes on");
+        }
     }
 }

@@ -168,6 +168,7 @@ pub(crate) fn rb_1_5_overall_rollup(
 mod tests {
     use serde_json::{Value, json};
 
+    use super::super::course::Status;
     use super::*;
     use crate::package::{Activity, ActivityType};
 
@@ -206,6 +207,52 @@ mod tests {
 
             assert_eq!(course.nodes[0].tracking.own.measure, measure, "{weights:?} {measures:?}");
         }
+    }
+
+    #[test]
+    fn rb_1_1_b_weighs_progress_and_counts_unknown_ones_as_nothing() {
+        const DONE: Option<bool> = Some(true);
+        let of = |progress, completed| Status { progress, completed, ..Status::default() };
+        for (weights, children, progress) in [
+            ([1.0, 1.0], [of(Some(1.0), None), of(Some(0.5), None)], Some(0.75)),
+            ([0.75, 0.25], [of(Some(1.0), None), of(Some(0.0), None)], Some(0.75)),
+            ([1.0, 1.0], [of(Some(0.5), None), of(None, None)], Some(0.25)),
+            // What is completed without a measure is done; what is not completed without one is not known.
+            ([1.0, 1.0], [of(None, DONE), of(Some(0.5), None)], Some(0.75)),
+            ([1.0, 1.0], [of(None, DONE), of(None, Some(false))], Some(0.5)),
+            // The measure counts before the status.
+            ([1.0, 1.0], [of(Some(0.5), DONE), of(Some(0.5), Some(false))], Some(0.5)),
+            ([0.0, 1.0], [of(Some(1.0), None), of(Some(0.5), None)], Some(0.5)),
+            ([1.0, 1.0], [of(None, None), of(None, Some(false))], None),
+            ([0.0, 0.0], [of(Some(1.0), None), of(Some(1.0), None)], None),
+        ] {
+            let mut course = plain(2);
+            for (at, (weight, own)) in weights.into_iter().zip(children).enumerate() {
+                course.nodes[at + 1].definition.progress_weight = weight;
+                course.nodes[at + 1].tracking.own = own;
+            }
+
+            rb_1_1_b_completion_measure_rollup(&mut course, 0);
+
+            let found = course.nodes[0].tracking.own.progress;
+            assert_eq!(found, progress, "{weights:?} {children:?}");
+        }
+    }
+
+    #[test]
+    fn rb_1_1_b_leaves_out_children_that_are_not_tracked() {
+        let untracked = json!({ "delivery": { "tracked": false } });
+        let mut course = cluster(json!({}), &[json!({}), untracked]);
+        course.nodes[1].tracking.own.progress = Some(0.5);
+        course.nodes[2].tracking.own.progress = Some(1.0);
+        course.nodes[0].tracking.own.progress = Some(0.9);
+
+        rb_1_1_b_completion_measure_rollup(&mut course, 0);
+        assert_eq!(course.nodes[0].tracking.own.progress, Some(0.5));
+
+        course.nodes[1].tracking.own.progress = None;
+        rb_1_1_b_completion_measure_rollup(&mut course, 0);
+        assert_eq!(course.nodes[0].tracking.own.progress, None, "it is not kept");
     }
 
     #[test]
@@ -314,6 +361,92 @@ mod tests {
 
         assert_eq!(counts, [false, false, true, false]);
         assert_eq!(course.nodes[0].tracking.own.satisfied, Some(true));
+    }
+
+    /// A root with two clusters, `a` and `b`, of two activities each: `a1`, `a2`, `b1`, `b2`.
+    fn two_clusters() -> Course {
+        let mut root = Activity::new("root", "Root", ActivityType::Aggregation);
+        for name in ["a", "b"] {
+            let mut cluster = Activity::new(name, name, ActivityType::Aggregation);
+            for number in 1..=2 {
+                let leaf = Activity::new(&format!("{name}{number}"), "Leaf", ActivityType::Sco);
+                cluster.children.push(leaf);
+            }
+            root.children.push(cluster);
+        }
+        Course::of(&root)
+    }
+
+    /// Has an activity completed and satisfied with a measure.
+    fn pass(course: &mut Course, id: &str, measure: f64) -> usize {
+        let at = course.find(id).unwrap();
+        let tracking = &mut course.nodes[at].tracking;
+        tracking.attempts = 1;
+        tracking.own = Status {
+            completed: Some(true),
+            satisfied: Some(true),
+            measure: Some(measure),
+            progress: None,
+        };
+        at
+    }
+
+    #[test]
+    fn rb_1_5_rolls_up_each_activity_above_once_and_the_lower_ones_first() {
+        for (from, wanted) in [
+            (&["a1"][..], &["a", "root"][..]),
+            (&["b2"], &["b", "root"]),
+            (&["a1", "a2"], &["a", "root"]),
+            (&["a1", "b1"], &["b", "a", "root"]),
+            (&["a"], &["root"]),
+            (&["root"], &[]),
+            (&[], &[]),
+        ] {
+            let mut course = two_clusters();
+            let from: Vec<usize> = from.iter().map(|id| course.find(id).unwrap()).collect();
+            let mut seen = vec![];
+
+            rb_1_5_overall_rollup(&mut course, &from, &mut |_, node| seen.push(node.id.clone()));
+
+            assert_eq!(seen, wanted);
+        }
+    }
+
+    #[test]
+    fn rb_1_5_leads_from_all_parts_to_the_whole() {
+        const YES: Option<bool> = Some(true);
+        for (passed, completed, satisfied, measure) in [
+            (&["a1", "a2", "b1", "b2"][..], YES, YES, Some(0.8)),
+            (&["a1", "a2"], Some(false), None, Some(0.4)),
+            (&["a1"], Some(false), None, Some(0.2)),
+        ] {
+            let mut course = two_clusters();
+            let from: Vec<usize> = passed.iter().map(|id| pass(&mut course, id, 0.8)).collect();
+
+            rb_1_5_overall_rollup(&mut course, &from, &mut |_, _| {});
+
+            let root = &course.nodes[0].tracking;
+            assert_eq!(
+                (root.own.completed, root.own.satisfied),
+                (completed, satisfied),
+                "{passed:?}"
+            );
+            assert_eq!((root.own.measure, root.attempts), (measure, 1), "{passed:?}");
+        }
+    }
+
+    #[test]
+    fn rb_1_5_counts_for_those_above_what_is_changed_after_a_cluster() {
+        let mut course = two_clusters();
+        let at = pass(&mut course, "a1", 1.0);
+
+        rb_1_5_overall_rollup(&mut course, &[at], &mut |_, node| {
+            if node.id == "a" {
+                node.tracking.own.measure = Some(-1.0);
+            }
+        });
+
+        assert_eq!(course.nodes[0].tracking.own.measure, Some(-0.5));
     }
 
     #[test]

@@ -109,3 +109,103 @@ pub(crate) fn rb_1_4_2_check_child_for_rollup(child: &Node, action: Action) -> b
             _ => true,
         }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::package::{Activity, ActivityType};
+
+    /// Two conditions of a rule with that combination, for a child that has been attempted.
+    fn found(
+        is_any: bool,
+        conditions: &[(&str, bool)],
+        child: impl FnOnce(&mut Node),
+    ) -> Option<bool> {
+        let mut course = Course::of(&Activity::new("child", "Child", ActivityType::Sco));
+        course.nodes[0].tracking.attempts = 1;
+        child(&mut course.nodes[0]);
+        let condition = |(name, is_not): &(&str, bool)| Condition {
+            name: (*name).into(),
+            is_not: *is_not,
+            objective: None,
+            threshold: 0.0,
+        };
+        let rule = RollupRule {
+            set: ChildSet::All,
+            is_any,
+            conditions: conditions.iter().map(condition).collect(),
+            action: Action::Completed.name().into(),
+        };
+        rb_1_4_1_evaluate_rollup_conditions(&course.nodes[0], &rule)
+    }
+
+    #[test]
+    fn rb_1_4_1_combines_conditions_with_what_is_not_known() {
+        const YES: Option<bool> = Some(true);
+        const NO: Option<bool> = Some(false);
+        for (satisfied, completed, all, any) in [
+            (YES, YES, YES, YES),
+            (YES, NO, NO, YES),
+            (NO, YES, NO, YES),
+            (NO, NO, NO, NO),
+            (YES, None, None, YES),
+            (None, YES, None, YES),
+            (NO, None, NO, None),
+            (None, NO, NO, None),
+            (None, None, None, None),
+        ] {
+            let combined = |is_any| {
+                found(is_any, &[("satisfied", false), ("completed", false)], |child| {
+                    (child.tracking.own.satisfied, child.tracking.own.completed) =
+                        (satisfied, completed);
+                })
+            };
+
+            assert_eq!(
+                [combined(false), combined(true)],
+                [all, any],
+                "{satisfied:?} {completed:?}"
+            );
+        }
+        for is_any in [false, true] {
+            assert_eq!(found(is_any, &[], |_| {}), None, "a rule without conditions");
+        }
+    }
+
+    #[test]
+    fn rb_1_4_1_reads_each_condition_and_its_opposite() {
+        const YES: Option<bool> = Some(true);
+        const NO: Option<bool> = Some(false);
+        type Change = fn(&mut Node);
+        let cases: [(&str, Change, Option<bool>); 21] = [
+            ("satisfied", |child| child.tracking.own.satisfied = YES, YES),
+            ("satisfied", |child| child.tracking.own.satisfied = NO, NO),
+            ("satisfied", |_| {}, None),
+            ("objectiveStatusKnown", |child| child.tracking.own.satisfied = NO, YES),
+            ("objectiveStatusKnown", |_| {}, NO),
+            ("objectiveMeasureKnown", |child| child.tracking.own.measure = Some(0.0), YES),
+            ("objectiveMeasureKnown", |_| {}, NO),
+            ("completed", |child| child.tracking.own.completed = YES, YES),
+            ("completed", |child| child.tracking.own.completed = NO, NO),
+            ("completed", |_| {}, None),
+            ("activityProgressKnown", |child| child.tracking.own.completed = NO, YES),
+            ("activityProgressKnown", |_| {}, NO),
+            ("attempted", |_| {}, YES),
+            ("attempted", |child| child.tracking.attempts = 0, NO),
+            ("attemptLimitExceeded", |child| child.definition.attempt_limit = Some(1.0), YES),
+            ("attemptLimitExceeded", |child| child.definition.attempt_limit = Some(2.0), NO),
+            ("attemptLimitExceeded", |_| {}, NO),
+            ("never", |_| {}, NO),
+            // Time limits are not evaluated.
+            ("timeLimitExceeded", |_| {}, None),
+            ("outsideAvailableTimeRange", |_| {}, None),
+            ("nothing that is known", |_| {}, None),
+        ];
+        for (name, change, wanted) in cases {
+            let opposite = found(false, &[(name, true)], change);
+
+            assert_eq!(found(false, &[(name, false)], change), wanted, "{name}");
+            assert_eq!(opposite, wanted.map(|wanted| !wanted), "not {name}");
+        }
+    }
+}
