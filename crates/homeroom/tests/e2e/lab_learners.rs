@@ -18,6 +18,10 @@ struct Told {
     /// By launch, which is the registration's id: the sequence numbers of its results.
     sequences: BTreeMap<String, Vec<u64>>,
     completed: BTreeSet<String>,
+    /// By launch, what was kept of the interactions.
+    interactions: BTreeMap<String, BTreeMap<String, String>>,
+    /// Whether an answer was lost.
+    is_answer_lost: bool,
     /// By launch, the status that was set last.
     status: BTreeMap<String, String>,
     /// The bytes of all results.
@@ -27,14 +31,24 @@ struct Told {
     ranges: usize,
 }
 
-/// A course server; `forgets` makes it lose the final results.
+/// What the server acknowledges and loses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Loses {
+    Nothing,
+    /// The final results.
+    TheEnd,
+    /// The first answer of one learner.
+    OneAnswer,
+}
+
+/// A course server.
 struct Courses {
     url: String,
     told: Arc<Mutex<Told>>,
 }
 
 impl Courses {
-    fn start(forgets: bool) -> Self {
+    fn start(loses: Loses) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let told = Arc::new(Mutex::new(Told::default()));
@@ -45,7 +59,7 @@ impl Courses {
                 told.lock().unwrap().connections += 1;
                 std::thread::spawn(
                     move || {
-                        while serve(&stream, &told, &origin, forgets).is_some() {}
+                        while serve(&stream, &told, &origin, loses).is_some() {}
                     },
                 );
             }
@@ -55,7 +69,7 @@ impl Courses {
 }
 
 /// Answers a request; returns `None` when no more requests come.
-fn serve(mut stream: &TcpStream, told: &Mutex<Told>, origin: &str, forgets: bool) -> Option<()> {
+fn serve(mut stream: &TcpStream, told: &Mutex<Told>, origin: &str, loses: Loses) -> Option<()> {
     let mut reader = BufReader::with_capacity(1, stream);
     let (mut head, mut length) = (String::new(), 0);
     while !head.ends_with("\r\n\r\n") {
@@ -68,13 +82,13 @@ fn serve(mut stream: &TcpStream, told: &Mutex<Told>, origin: &str, forgets: bool
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    let (status, answer) = answer(&head, &body, &mut told.lock().unwrap(), origin, forgets);
+    let (status, answer) = answer(&head, &body, &mut told.lock().unwrap(), origin, loses);
     let length = answer.len();
     write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n\r\n").ok()?;
     stream.write_all(&answer).ok()
 }
 
-fn answer(head: &str, body: &[u8], told: &mut Told, origin: &str, forgets: bool) -> (u16, Vec<u8>) {
+fn answer(head: &str, body: &[u8], told: &mut Told, origin: &str, loses: Loses) -> (u16, Vec<u8>) {
     let mut words = head.split(' ');
     let (method, url) = (words.next().unwrap(), words.next().unwrap());
     let path = url.split('?').next().unwrap();
@@ -116,7 +130,16 @@ fn answer(head: &str, body: &[u8], told: &mut Told, origin: &str, forgets: bool)
         }
         ("GET", ["learning", "api", "v2", "registrations", id]) => {
             let word = if told.completed.contains(*id) { "COMPLETED" } else { "INCOMPLETE" };
-            text(&json!({"id": id, "registrationCompletion": word}))
+            let kept = told.interactions.get(*id).cloned().unwrap_or_default();
+            let of = |at: usize, member: &str| kept.get(&format!("cmi.interactions.{at}.{member}"));
+            let shown = (0..).map_while(|at| Some((of(at, "id")?, of(at, "student_response"))));
+            let shown = shown.map(|(id, given)| json!({ "id": id, "learnerResponse": given }));
+            let runtime = json!({ "runtimeInteractions": shown.collect::<Vec<_>>() });
+            text(&json!({
+                "id": id,
+                "registrationCompletion": word,
+                "activityDetails": { "id": "c", "children": [{ "id": "unit", "runtime": runtime }] },
+            }))
         }
         ("GET", ["play", _]) => (200, b"<html>".to_vec()),
         ("GET", ["play", id, "boot"]) => text(&json!({
@@ -149,8 +172,18 @@ fn answer(head: &str, body: &[u8], told: &mut Told, origin: &str, forgets: bool)
             if let Some(status) = results["cmi"]["cmi.core.lesson_status"].as_str() {
                 told.status.insert((*id).to_owned(), status.to_owned());
             }
+            let cmi = results["cmi"].as_object().unwrap().iter();
+            let answers = cmi.filter(|(name, _)| name.starts_with("cmi.interactions."));
+            let answers: Vec<_> = answers
+                .map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()))
+                .collect();
+            if loses == Loses::OneAnswer && !answers.is_empty() && !told.is_answer_lost {
+                told.is_answer_lost = true;
+            } else {
+                told.interactions.entry((*id).to_owned()).or_default().extend(answers);
+            }
             let is_complete = told.status.get(*id).is_some_and(|status| status == "passed");
-            if results["final"] == true && is_complete && !forgets {
+            if results["final"] == true && is_complete && loses != Loses::TheEnd {
                 told.completed.insert((*id).to_owned());
             }
             text(&json!({"sequence": sequence}))
@@ -159,14 +192,14 @@ fn answer(head: &str, body: &[u8], told: &mut Told, origin: &str, forgets: bool)
     }
 }
 
-/// Twenty learners whose sessions of three posts take less than a second.
+/// Twenty learners whose sessions of four posts take less than a second.
 const SHORT: [&str; 12] = [
     "--learners",
     "20",
     "--connections",
     "6",
     "--posts",
-    "3",
+    "4",
     "--every",
     "200ms",
     "--ramp",
@@ -183,7 +216,7 @@ fn run(place: &Place, url: &str, more: &[&str]) -> crate::support::Ran {
 #[test]
 fn learners_take_a_course_and_the_published_table_is_written() {
     let place = Place::new();
-    let courses = Courses::start(false);
+    let courses = Courses::start(Loses::Nothing);
     let more = [
         "--beside",
         "reports=2/s,imports=1/s,registrations=5/s",
@@ -208,7 +241,7 @@ fn learners_take_a_course_and_the_published_table_is_written() {
     let posts = &learners["posts"];
     let mean = posts["body_bytes"].as_f64().unwrap() / posts["count"].as_f64().unwrap();
     assert!((400.0..900.0).contains(&mean), "{posts}");
-    assert_eq!((&sessions["not_completed"], &sessions["broken"]), (&json!(0), &json!(0)));
+    assert_eq!((&sessions["lost"], &sessions["broken"]), (&json!(0), &json!(0)));
     assert_eq!(file["requests"]["failed"], 0, "{}", file["outcomes"]);
     let windows = learners["windows"].as_array().unwrap();
     // One learner takes the place of another, which takes a moment.
@@ -238,7 +271,7 @@ fn learners_take_a_course_and_the_published_table_is_written() {
     assert!(csv.starts_with("Level,Time,Users,p99 ms,Launches/min"), "{csv}");
     assert!(std::fs::read_to_string(place.path("now.html")).unwrap().contains("learners-p99"));
     let told = courses.told.lock().unwrap();
-    assert!(told.sequences.values().filter(|of| **of == [1, 2, 3, 4, 5, 6]).count() >= 20);
+    assert!(told.sequences.values().filter(|of| **of == [1, 2, 3, 4, 5, 6, 7]).count() >= 20);
     // Six for the learners, and some before them and for content.
     assert!(told.connections < 6 + 40, "{} connections", told.connections);
     assert!(told.ranges > 0);
@@ -247,18 +280,32 @@ fn learners_take_a_course_and_the_published_table_is_written() {
 #[test]
 fn results_that_are_acknowledged_and_lost_are_counted() {
     let place = Place::new();
-    let courses = Courses::start(true);
+    let courses = Courses::start(Loses::TheEnd);
 
     let ran = run(&place, &courses.url, &[]);
 
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains("check completion failed"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("check results failed"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_answer_that_is_acknowledged_and_lost_is_counted_though_the_end_was_kept() {
+    let place = Place::new();
+    let courses = Courses::start(Loses::OneAnswer);
+
+    // The first learner, who tries everything, comes before the test and posts no answer.
+    let printed = run(&place, &courses.url, &["--json", "now.json"]);
+
+    let sessions = &read_json(&place, "now.json")["learners"]["sessions"];
+    assert_eq!(sessions["lost"], 1, "{sessions} {printed:?}");
+    assert!(sessions["completed"].as_u64().unwrap() >= 20, "{sessions}");
+    assert!(printed.stdout.contains(", 1 lost."), "{}", printed.stdout);
 }
 
 #[test]
 fn a_test_in_which_no_session_can_end_says_so_and_what_lets_sessions_end() {
     let place = Place::new();
-    let courses = Courses::start(false);
+    let courses = Courses::start(Loses::Nothing);
     let how = ["lab", "learners", "--target", &courses.url, "--key", "k", "--secret", "s"];
     let plan = ["--learners", "5", "--every", "1s", "--ramp", "1s", "--stay", "2s"];
 
@@ -277,7 +324,7 @@ fn a_test_in_which_no_session_can_end_says_so_and_what_lets_sessions_end() {
 #[test]
 fn a_server_that_refuses_the_key_or_has_no_courses_ends_the_test_with_the_reason() {
     let place = Place::new();
-    let courses = Courses::start(false);
+    let courses = Courses::start(Loses::Nothing);
     let with = |key: &[&str], url: &str| {
         place.run(&[&["lab", "learners", "--target", url][..], key, &SHORT].concat())
     };
@@ -294,7 +341,7 @@ fn a_server_that_refuses_the_key_or_has_no_courses_ends_the_test_with_the_reason
 #[test]
 fn compressed_sessions_stand_for_more_learners_and_a_hold_keeps_the_number_found() {
     let place = Place::new();
-    let courses = Courses::start(false);
+    let courses = Courses::start(Loses::Nothing);
     let how = ["lab", "learners", "--target", &courses.url, "--key", "k", "--secret", "s"];
     let plan = [
         "--learners",

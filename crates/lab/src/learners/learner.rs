@@ -1,5 +1,7 @@
 //! One modelled learner: a pure state machine that fills in the next request and reads its answer.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use homeroom_load::engine::{Answer, Request};
@@ -210,8 +212,8 @@ impl Learner {
                 self.go(if is_last { LearnerStep::Check } else { LearnerStep::Final }, now)
             }
             LearnerStep::Check if ok => {
-                ok = completed(answer.body);
-                let ending = if ok { Ending::Completed } else { Ending::NotCompleted };
+                ok = is_whole(answer.body, self.posted);
+                let ending = if ok { Ending::Completed } else { Ending::Lost };
                 self.over(ending)
             }
             _ => self.over(Ending::Broken),
@@ -287,20 +289,63 @@ fn path_of(url: &str, prefix: &str) -> Option<String> {
     is_path.then(|| path.to_owned())
 }
 
-fn completed(body: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Progress {
-        registration_completion: Option<String>,
-    }
+/// What a learner reads of a registration's report.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    registration_completion: Option<String>,
+    activity_details: Option<Played>,
+}
 
-    let progress: Option<Progress> = serde_json::from_slice(body).ok();
-    let told = progress.and_then(|progress| progress.registration_completion);
-    told.is_some_and(|told| told.eq_ignore_ascii_case("COMPLETED"))
+/// An activity of a report, with those below it.
+#[derive(Debug, Deserialize)]
+struct Played {
+    runtime: Option<Runtime>,
+    children: Option<Vec<Played>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Runtime {
+    runtime_interactions: Option<Vec<Interaction>>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Interaction {
+    id: String,
+    learner_response: Option<String>,
+}
+
+impl Played {
+    /// Notes the interactions of the activity and of those below it.
+    fn note(self, all: &mut BTreeSet<Interaction>) {
+        all.extend(
+            self.runtime.and_then(|runtime| runtime.runtime_interactions).into_iter().flatten(),
+        );
+        for child in self.children.into_iter().flatten() {
+            child.note(all);
+        }
+    }
+}
+
+/// Returns whether a report says that the registration is completed, and has every answer of a session of so many posts:
+/// each was in a post that was acknowledged, and only its own post carried it.
+fn is_whole(body: &[u8], posted: u32) -> bool {
+    let Ok(report) = serde_json::from_slice::<Report>(body) else { return false };
+    let told = report.registration_completion.unwrap_or_default();
+    let mut kept = BTreeSet::new();
+    if let Some(details) = report.activity_details {
+        details.note(&mut kept);
+    }
+    let is_kept = |(id, given)| kept.contains(&Interaction { id, learner_response: Some(given) });
+    told.eq_ignore_ascii_case("COMPLETED") && posts::answers(posted).all(is_kept)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const EVERY: u64 = 20;
@@ -368,7 +413,39 @@ mod tests {
 
         let (_, ending) = session(&mut learner, r#"{"registrationCompletion":"INCOMPLETE"}"#);
 
-        assert_eq!(ending, Ending::NotCompleted);
+        assert_eq!(ending, Ending::Lost);
+    }
+
+    #[test]
+    fn an_answer_that_was_acknowledged_and_is_not_in_the_report_is_lost() {
+        let kept = |answers: &[(&str, &str)]| {
+            let shown =
+                answers.iter().map(|(id, given)| json!({ "id": id, "learnerResponse": given }));
+            let runtime = json!({ "runtimeInteractions": shown.collect::<Vec<_>>() });
+            json!({
+                "registrationCompletion": "COMPLETED",
+                "activityDetails": { "children": [{ "runtime": runtime, "children": null }] },
+            })
+        };
+        for (report, ending) in [
+            (kept(&[("q1", "b"), ("q2", "c")]), Ending::Completed),
+            (kept(&[("q2", "c"), ("q1", "b"), ("q3", "a")]), Ending::Completed),
+            (kept(&[("q2", "c")]), Ending::Lost),
+            (kept(&[("q1", "b"), ("q1", "b")]), Ending::Lost),
+            (kept(&[("q1", "b"), ("q2", "a")]), Ending::Lost),
+            (json!({ "registrationCompletion": "COMPLETED" }), Ending::Lost),
+        ] {
+            let mut learner = Learner::new(0);
+            (learner.step, learner.posted) = (LearnerStep::Check, 7);
+
+            let taken = learner.take(&script(), EVERY, &answer(200, &report.to_string()), 9);
+
+            assert_eq!(
+                (taken.ok, taken.next),
+                (ending == Ending::Completed, Next::Over(ending)),
+                "{report}"
+            );
+        }
     }
 
     #[test]

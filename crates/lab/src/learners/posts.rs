@@ -134,6 +134,17 @@ pub fn write(
     _ = serde_json::to_writer(body, &said.commit);
 }
 
+/// Returns the answers that a session of so many posts before the closing ones has given: each interaction's id, and
+/// the response.
+pub fn answers(posts: u32) -> impl Iterator<Item = (String, String)> {
+    (1..=questions(posts)).map(|question| (format!("q{question}"), answer(question).to_string()))
+}
+
+/// Returns how many questions were answered up to the post of this number.
+fn questions(number: u32) -> u32 {
+    number.saturating_sub(1) / ANSWER_EVERY
+}
+
 /// A commit to which more is added.
 struct Said<'a> {
     commit: Commit<'a>,
@@ -155,7 +166,7 @@ impl Said<'_> {
             self.committed();
         }
         if (number - 1).is_multiple_of(ANSWER_EVERY) {
-            let question = (number - 1) / ANSWER_EVERY;
+            let question = questions(number);
             let prefix = format!("cmi.interactions.{}.", question - 1);
             let given = answer(question).to_string();
             self.set(&format!("{prefix}id"), &format!("q{question}"));
@@ -194,7 +205,7 @@ impl Said<'_> {
 
     /// Sets what the course keeps with every step. Its commit is traced with the next post, which it precedes.
     fn save(&mut self, number: u32) {
-        let answers = number.saturating_sub(1) / ANSWER_EVERY;
+        let answers = questions(number);
         let page = number.saturating_sub(1) - answers;
         let mut suspended = format!("{{\"page\":{page},\"given\":{{");
         for question in 1..=answers {
@@ -327,6 +338,23 @@ mod tests {
             (begin[0], range(turns), range(answers), &closing[..], all),
             (426, (453, 1_012), (1_109, 1_613), &[1_437, 969, 375][..], 58_949)
         );
+    }
+
+    #[test]
+    fn the_answers_of_a_session_are_those_that_its_posts_carry() {
+        let whole: Value = serde_json::from_str(&body((1..=60).map(Moment::At), 9)).unwrap();
+        let said = |question: usize, member: &str| {
+            whole["cmi"][format!("cmi.interactions.{question}.{member}")].as_str().unwrap()
+        };
+
+        let answers: Vec<_> = answers(60).collect();
+
+        assert_eq!(answers.len(), 19);
+        for (at, (id, given)) in answers.iter().enumerate() {
+            assert_eq!((&**id, &**given), (said(at, "id"), said(at, "student_response")));
+        }
+        assert!(whole["cmi"]["cmi.interactions.19.id"].is_null());
+        assert_eq!([0, 1, 3, 4].map(questions), [0, 0, 0, 1]);
     }
 
     #[test]

@@ -54,11 +54,13 @@ pub struct Sessions {
     pub begun: u64,
     /// Sessions that were launched.
     pub launched: u64,
-    /// Sessions whose final results were accepted and whose registration says that it is completed.
+    /// Sessions whose final results were accepted and whose registration says that it is completed, and has every
+    /// answer that was posted.
     pub completed: u64,
-    /// Sessions whose final results were accepted, but whose registration does not say so: results
-    /// were lost.
-    pub not_completed: u64,
+    /// Sessions whose final results were accepted, but whose registration is not completed or lacks an answer that was
+    /// acknowledged: results were lost.
+    #[serde(alias = "not_completed")]
+    pub lost: u64,
     /// Sessions that ended because a request before the results failed, or the final results did.
     pub broken: u64,
     /// Requests that took longer than 60 s, after which a person would have given up.
@@ -66,9 +68,10 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Returns how many sessions the learner has checked at the end: whether the registration is completed.
+    /// Returns how many sessions the learner has checked at the end: whether the registration is
+    /// completed and has every answer.
     pub fn checked(&self) -> u64 {
-        self.completed + self.not_completed
+        self.completed + self.lost
     }
 
     /// Returns how many sessions had neither ended nor broken off.
@@ -102,7 +105,7 @@ pub struct Progress {
     begun: AtomicU64,
     launched: AtomicU64,
     completed: AtomicU64,
-    not_completed: AtomicU64,
+    lost: AtomicU64,
     broken: AtomicU64,
     given_up: AtomicU64,
     posts: AtomicU64,
@@ -112,10 +115,10 @@ pub struct Progress {
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// The registration is completed.
+    /// The registration is completed and has every answer.
     Completed,
-    /// It is not, though the final results were accepted.
-    NotCompleted,
+    /// It is not, or lacks one, though all results were accepted.
+    Lost,
     /// A request that the session needs failed.
     Broken,
 }
@@ -152,7 +155,7 @@ impl Progress {
         self.active.fetch_sub(1, Relaxed);
         let of = match ending {
             Ending::Completed => &self.completed,
-            Ending::NotCompleted => &self.not_completed,
+            Ending::Lost => &self.lost,
             Ending::Broken => &self.broken,
         };
         of.fetch_add(1, Relaxed);
@@ -206,7 +209,7 @@ impl Progress {
             begun: self.begun.load(Relaxed),
             launched: self.launched.load(Relaxed),
             completed: self.completed.load(Relaxed),
-            not_completed: self.not_completed.load(Relaxed),
+            lost: self.lost.load(Relaxed),
             broken: self.broken.load(Relaxed),
             given_up: self.given_up.load(Relaxed),
         }
@@ -269,11 +272,11 @@ mod tests {
         }
 
         progress.end(Ending::Completed);
-        progress.end(Ending::NotCompleted);
+        progress.end(Ending::Lost);
         progress.end(Ending::Broken);
 
-        let Sessions { begun, completed, not_completed, broken, .. } = progress.sessions();
-        assert_eq!((begun, completed, not_completed, broken), (4, 1, 1, 1));
+        let Sessions { begun, completed, lost, broken, .. } = progress.sessions();
+        assert_eq!((begun, completed, lost, broken), (4, 1, 1, 1));
         assert_eq!(progress.active(), 1);
         let sessions = progress.sessions();
         assert_eq!((sessions.checked(), sessions.under_way()), (2, 1));

@@ -25,7 +25,7 @@ pub enum LearnerStep {
     Results,
     /// Posts the final results, in several posts as the player does.
     Final,
-    /// Asks whether the registration is completed.
+    /// Asks whether the registration is completed and has every answer.
     Check,
 }
 
@@ -52,7 +52,7 @@ impl LearnerStep {
             Self::Boot => ("boot", "GET", true),
             Self::Results => ("results", "POST", false),
             Self::Final => ("final results", "POST", false),
-            Self::Check => ("check completion", "GET", true),
+            Self::Check => ("check results", "GET", true),
         }
     }
 

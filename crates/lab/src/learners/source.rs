@@ -163,7 +163,7 @@ impl Source for LearnerSource {
                 test.progress.end(ending);
                 match ending {
                     // Another learner takes the place.
-                    Ending::Completed | Ending::NotCompleted => now,
+                    Ending::Completed | Ending::Lost => now,
                     // After a pause, so that a server that refuses everything does not get more and
                     // more.
                     Ending::Broken => now.saturating_add(every),

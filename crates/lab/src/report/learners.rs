@@ -71,8 +71,8 @@ impl LearnersReport<'_> {
                 "Checked at the end: final results accepted, and the report asked for",
                 sessions.checked(),
             ),
-            ("Completed, and the report says so", sessions.completed),
-            ("Final results accepted, but not in the report", sessions.not_completed),
+            ("Completed, and the report has every answer", sessions.completed),
+            ("All results accepted, but not all in the report: lost", sessions.lost),
             ("Ended by an error", sessions.broken),
             ("Under way when the test ended", sessions.under_way()),
             ("Requests beyond 60 s: given up", sessions.given_up),
@@ -153,7 +153,7 @@ impl LearnersReport<'_> {
             words::count(sessions.launched),
             words::count(sessions.checked()),
             words::count(sessions.completed),
-            words::count(sessions.not_completed),
+            words::count(sessions.lost),
             words::count(sessions.under_way()),
         );
         let length = plan.length() + plan.hold;
@@ -174,7 +174,7 @@ impl LearnersReport<'_> {
     pub fn html(&self) -> String {
         let LearnersFile { run, learners } = self.0;
         let headline = self.headline();
-        let lost = learners.sessions.not_completed > 0;
+        let lost = learners.sessions.lost > 0;
         let look = match (learners.windows.is_empty(), learners.crossings.is_empty() && !lost) {
             (true, _) => "not-judged",
             (_, true) => "held",
@@ -305,7 +305,7 @@ impl LearnersReport<'_> {
             words::count(sessions.begun),
             words::count(sessions.checked()),
             words::count(sessions.completed),
-            words::count(sessions.not_completed),
+            words::count(sessions.lost),
             words::count(sessions.broken),
             words::count(sessions.given_up),
             words::count(learners.posts.count),

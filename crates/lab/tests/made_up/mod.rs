@@ -541,7 +541,7 @@ pub fn learners() -> LearnersFile {
                 begun: 1_010,
                 launched: 1_008,
                 completed: 700,
-                not_completed: 0,
+                lost: 0,
                 broken: 2,
                 given_up: 1,
             },

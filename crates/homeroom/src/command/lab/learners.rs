@@ -40,10 +40,10 @@ const DRAIN: Duration = Duration::from_secs(10);
 #[derive(Debug, Args)]
 #[command(
     after_help = "Each learner lists the courses, creates a registration, asks for a launch link, opens it, posts
-results every 20 seconds, posts final results, and checks that the registration is completed; then
-another takes the place. Posts are those of the player: what was set since the last one, and the
-trace of the calls; the report says their size. The 99th percentile of each window of ten seconds
-has a level: Ideal below 1,200 ms, Acceptable below 2,000, Frustrating below 5,000, Unacceptable. The
+results every 20 seconds, posts final results, and checks that the registration is completed and its
+report has every answer that was posted; then another takes the place. Posts are those of the player:
+what was set since the last one, and the trace of the calls; the report says their size. The 99th
+percentile of each window of ten seconds has a level: Ideal below 1,200 ms, Acceptable below 2,000, Frustrating below 5,000, Unacceptable. The
 ramp ends early if two windows in a row are unacceptable.
 
 A session takes 20 minutes (60 posts): in a shorter test none ends, and the report says so.
