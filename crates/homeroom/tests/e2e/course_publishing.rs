@@ -252,3 +252,89 @@ fn a_medium_has_the_metadata_that_is_sent_with_it() {
     assert_eq!(bad.status, 400, "{bad:?}");
     assert!(lms.client.get(&format!("{API}/courses/n")).status == 401);
 }
+
+#[test]
+fn a_film_and_a_recording_are_courses_that_play() {
+    on_each_store(|place, _| {
+        let server = Server::start(place);
+        let mut lms = Learning::of(place, &server);
+        for (course, file, bytes, media) in [
+            ("film", "Our garden.mp4", "\0\0\0\x20ftypisom, and a film", "video/mp4"),
+            ("sound", "Our song.mp3", "ID3\x04 and a recording of it", "audio/mpeg"),
+        ] {
+            let path = format!("/courses/importJobs/upload?courseId={course}");
+            let answer = upload(&mut lms, &path, &[("file", file, bytes)]);
+            assert_eq!(answer.status, 200, "{answer:?}");
+            let ended = lms.ended(answer.json()["result"].as_str().unwrap());
+            assert_eq!(ended["status"], "COMPLETE", "{ended}");
+            let registration = format!("r-{course}");
+            lms.register(&registration, course);
+
+            let launch = lms.launch(&registration);
+
+            let page = lms.client.get(&launch);
+            assert_eq!(page.status, 200, "{page:?}");
+            assert!(page.header("content-type").unwrap().starts_with("text/html"), "{page:?}");
+            let boot = lms.boot(&launch);
+            let medium = &boot["tree"]["children"][0];
+            assert_eq!(
+                (&boot["start"], &medium["media"]),
+                (&medium["id"], &json!(media)),
+                "{boot}"
+            );
+            assert_eq!(boot["course"]["title"], file[..file.len() - 4], "{boot}");
+            let origin = boot["origins"]["content"].as_str().unwrap();
+            let mut content = Client::new(origin.strip_prefix("http://").unwrap().parse().unwrap());
+            let below = boot["paths"]["content"].as_str().unwrap();
+            let file = format!("{below}{}", medium["href"].as_str().unwrap());
+            let whole = content.get(&file);
+            let part = content.send("GET", &file, &[("range", "bytes=4-9")], None).unwrap();
+            let after = content.send("GET", &file, &[("range", "bytes=1000-")], None).unwrap();
+            assert_eq!((whole.status, whole.text().as_str()), (200, bytes));
+            assert_eq!(whole.header("content-type"), Some(media), "{whole:?}");
+            assert_eq!((part.status, part.text().as_str()), (206, &bytes[4..10]), "{part:?}");
+            let range = format!("bytes 4-9/{}", bytes.len());
+            assert_eq!(part.header("content-range"), Some(&*range), "{part:?}");
+            assert_eq!(part.header("content-type"), Some(media), "{part:?}");
+            assert_eq!(after.status, 416, "{after:?}");
+        }
+    });
+}
+
+#[test]
+fn a_page_elsewhere_is_a_course_by_its_address() {
+    on_each_store(|place, _| {
+        let server = Server::start(place);
+        let mut lms = Learning::of(place, &server);
+        let url = "https://example.org/garden?page=1";
+        let reference = json!({
+            "url": url, "contentType": "text/html", "mediaFileMetadata": { "title": "Our garden" },
+        });
+        let path = "/courses/importJobs/noUpload?courseId=garden";
+
+        let answer = lms.post(path, &json!({ "mediaFileReferenceRequest": reference }));
+
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let ended = lms.ended(answer.json()["result"].as_str().unwrap());
+        assert_eq!(ended["status"], "COMPLETE", "nothing is fetched: {ended}");
+        assert_eq!(ended["importResult"]["course"]["title"], "Our garden", "{ended}");
+        lms.register("r-1", "garden");
+        let launch = lms.launch("r-1");
+        let page = lms.client.get(&launch);
+        assert_eq!(page.status, 200, "{page:?}");
+        let boot = lms.boot(&launch);
+        let link = &boot["tree"]["children"][0];
+        assert_eq!(
+            (&boot["start"], &link["href"], &boot["course"]["standard"]),
+            (&link["id"], &json!(url), &json!("WEBLINK")),
+            "{boot}"
+        );
+        let finished = json!({ "sequence": 1, "activity": link["id"], "cmi": {
+            "cmi.progress_measure": "1", "cmi.completion_status": "completed",
+        }});
+        assert_eq!(lms.commit(&launch, &finished).json()["recorded"], true);
+        assert_eq!(lms.get("/registrations/r-1")["registrationCompletion"], "COMPLETED");
+        let nothing = lms.post("/courses/importJobs/noUpload?courseId=none", &json!({}));
+        assert_eq!(nothing.status, 400, "{nothing:?}");
+    });
+}

@@ -244,6 +244,70 @@ fn what_a_registration_and_a_launch_say_is_kept_or_refused() {
     }
 }
 
+fn links(place: &Place, server: &Server) {
+    let mut lms = Learning::of(place, server);
+    lms.import("library", &sample_package());
+    lms.register("r-1", "library");
+    let all = "includeChildResults=true&includeInteractionsAndObjectives=true&includeRuntime=true";
+    let path = format!("/registrations/r-1?{all}");
+    let commit = json!({ "sequence": 1, "final": true, "exit": true, "cmi": {
+        "cmi.suspend_data": "page=3", "cmi.core.lesson_status": "passed", "cmi.interactions.0.id": "q1",
+    }});
+    let opened = |link: &Value| {
+        let link = link["launchLink"].as_str().unwrap();
+        link[link.find("/play/").unwrap()..].to_owned()
+    };
+    let before = lms.get(&path);
+
+    let asked = json!({ "redirectOnExitUrl": "message", "tracking": false });
+    let untracked = opened(&lms.post("/registrations/r-1/launchLink", &asked).json());
+
+    assert_eq!(lms.client.get(&untracked).status, 200);
+    let boot = lms.boot(&untracked);
+    assert_eq!(
+        (&boot["tracking"], &boot["credit"], &boot["registration"]["id"]),
+        (&json!(false), &json!("no-credit"), &json!("r-1"))
+    );
+    let answer = lms.commit(&untracked, &commit);
+    assert_eq!((answer.status, &answer.json()["recorded"]), (200, &json!(false)), "{answer:?}");
+    assert_eq!(lms.get(&path), before, "nothing is stored");
+
+    // Registered and linked in one call; what is said there is kept.
+    let asked = json!({
+        "registration": registered("r-2", "library"),
+        "launchLink": { "redirectOnExitUrl": "https://lms.example.org/a", "expiry": 600 },
+    });
+    let answer = lms.post("/registrations/withLaunchLink", &asked);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let launch = opened(&answer.json());
+    let page = lms.client.get(&launch);
+    assert_eq!(page.status, 200, "{page:?}");
+    assert!(page.header("content-type").unwrap().starts_with("text/html"), "{page:?}");
+    let boot = lms.boot(&launch);
+    assert_eq!(
+        (&boot["registration"]["id"], &boot["tracking"], &boot["exitUrl"]),
+        (&json!("r-2"), &json!(true), &json!("https://lms.example.org/a"))
+    );
+    assert_eq!(lms.commit(&launch, &commit).json()["recorded"], true);
+    let report = lms.get(&path.replace("r-1", "r-2"));
+    assert_eq!(report["registrationCompletion"], "COMPLETED", "{report}");
+    let runtime = &report["activityDetails"]["children"][0]["runtime"];
+    assert_eq!(runtime["suspendData"], "page=3", "{report}");
+    let unknown = json!({ "registration": registered("r-3", "nowhere"), "launchLink": {} });
+    let refused = lms.post("/registrations/withLaunchLink", &unknown);
+    assert_eq!(refused.status, 404, "{refused:?}");
+}
+
+#[test]
+fn a_link_that_tracks_nothing_stores_nothing_and_one_may_come_with_its_registration() {
+    let place = Place::new();
+    links(&place, &Server::start(&place));
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+        links(&place, &Server::start(&place));
+    }
+}
+
 fn tags(place: &Place, server: &Server) {
     let mut lms = Learning::of(place, server);
     for (course, tags) in [

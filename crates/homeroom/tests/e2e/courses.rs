@@ -287,7 +287,51 @@ fn commands_check_add_and_list_courses() {
     assert_eq!(listed[0]["title"], "Finding a book in the library", "{listed}");
     let unknown = place.run(&["course", "trace", "nobody"]);
     assert!(unknown.stderr.contains("no registration nobody"), "{unknown:?}");
+
+    let mut lms = Learning::of(&place, &server);
+    lms.register("r-1", "library");
+    assert_eq!(place.json(&["course", "trace", "r-1", "--json"]), json!([]));
+    let launch = lms.launch("r-1");
+    let refused = json!([1_000, "LMSSetValue", "cmi.core.lesson_status", "great", "false", 405]);
+    let commit = json!({ "sequence": 1, "cmi": { "cmi.suspend_data": "x" }, "calls": [refused] });
+    assert_eq!(lms.commit(&launch, &commit).status, 200);
+    let launches = place.json(&["course", "trace", "r-1", "--json"]);
+    assert_eq!(launches.as_array().unwrap().len(), 1, "{launches}");
+    let id = launches[0]["launch"].as_str().unwrap();
+    let traced = place.json(&["course", "trace", "r-1", "--launch", id, "--json"]);
+    assert_eq!(traced[0]["calls"], json!([refused]), "{traced}");
+    let printed = place.done(&["course", "trace", "r-1", "--launch", id]);
+    assert!(printed.contains("LMSSetValue") && printed.contains("405"), "{printed}");
     drop(server);
+}
+
+fn token(place: &Place, server: &Server) {
+    let client = |more: &[&str]| {
+        let key = place.json(&[&["keys", "create", "--json"], more].concat());
+        let [key, secret] = ["key", "secret"].map(|name| key[name].as_str().unwrap().to_owned());
+        server.client_of(&(key, secret))
+    };
+    let ping = format!("{API}/ping");
+
+    let mut own = client(&["--scope", "learning"]);
+    let answer = own.get(&ping);
+    let refused = client(&["--claim-set", "FullAccess"]).get(&ping);
+
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.json()["apiMessage"], "API is alive");
+    assert_eq!(refused.status, 403, "{refused:?}");
+    own.token = Some("no-token".into());
+    assert_eq!(own.get(&ping).status, 401);
+}
+
+#[test]
+fn the_token_of_a_key_for_courses_is_accepted_and_that_of_a_key_for_data_is_not() {
+    let place = Place::new();
+    token(&place, &Server::start(&place));
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+        token(&place, &Server::start(&place));
+    }
 }
 
 #[test]
