@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn rb_1_1_b_weighs_progress_and_counts_unknown_ones_as_nothing() {
         const DONE: Option<bool> = Some(true);
-        let of = |progress, completed| Status { progress, completed, ..Status::default() };
+        let of = |progress, completed| Status { completed, progress, ..Status::default() };
         for (weights, children, progress) in [
             ([1.0, 1.0], [of(Some(1.0), None), of(Some(0.5), None)], Some(0.75)),
             ([0.75, 0.25], [of(Some(1.0), None), of(Some(0.0), None)], Some(0.75)),
