@@ -1,5 +1,5 @@
-# Sourced by ./demo, ./test and .ci/run: checks that a Rust toolchain and a C compiler are there,
-# says what is missing and, as root on Debian, installs it.
+# Sourced by ./demo, ./test and .ci/run: checks that a Rust toolchain, a C compiler and make are
+# there, says what is missing and, as root on Debian, installs it.
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -48,7 +48,8 @@ impl Access {
         };
         let mut recognized = recognize();
         if has_lapsed.get() {
-            // What was remembered named a key that has it no more, and is forgotten. Another may have it.
+            // The cache named a key that no longer has this certificate, and has forgotten it. Another key may
+            // have it.
             recognized = recognize();
         }
         let recognized = recognized?;

@@ -48,7 +48,7 @@ pub(crate) struct Asker {
 ///
 /// # Errors
 ///
-/// The answer, where it is none of a client.
+/// If the caller is no client, the error is the answer that it gets.
 pub(crate) async fn asker(
     access: &Access,
     call: &mut Call,

@@ -45,7 +45,7 @@ impl Access {
         self.resolve(proven, shown, generation, now).map_err(lapsed)
     }
 
-    /// Returns whether somebody has proved what has this hash.
+    /// Returns whether a credential with this hash has been verified before.
     pub(crate) fn has_proved(&self, shown: &blake3::Hash, now: Timestamp) -> bool {
         self.cache.get(shown, self.generation(), now).is_some()
     }

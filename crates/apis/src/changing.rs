@@ -25,7 +25,7 @@ const ANSWER_MAX: usize = 32 << 20;
 const ROOM: u64 = 128 << 20;
 /// Room beyond it for one more: for the longest answer.
 const LAST_ROOM: u64 = room_of(ANSWER_MAX);
-/// Most bytes by which an answer takes more room than has arrived of it.
+/// The most bytes that an answer takes ahead of what has arrived.
 const STEP: usize = 1 << 20;
 /// Longest wait for room or for a place.
 const WAIT_MAX: Duration = Duration::from_secs(5);
@@ -39,7 +39,7 @@ const BYTES: &str = "transform_bytes";
 pub(crate) struct Changing {
     places: Places,
     room: Arc<Shares>,
-    /// The room beyond.
+    /// The extra room, for one body at a time.
     last: Semaphore,
 }
 
@@ -57,7 +57,7 @@ struct Places {
 pub(crate) struct Room<'a> {
     changing: &'a Changing,
     held: Held<'a>,
-    /// For how long a body it is.
+    /// The length of body, in bytes, that the room suffices for.
     bytes: usize,
 }
 

@@ -18,8 +18,8 @@ const REJECTED_MAX: usize = 2_000_000;
 /// Most examples that are kept per cause.
 const EXAMPLES: usize = 3;
 
-/// Most documents that are counted per cause as lacking. Of more, the rarest is forgotten, so that one
-/// which more than a hundredth of the records lack is always among them.
+/// The most missing documents that are counted for one cause. When another comes, the rarest is dropped; one
+/// that more than a hundredth of the records lack is always among them.
 const LACKING_MAX: usize = 100;
 /// Most of them that are told.
 const LACKING_TOLD: usize = 5;

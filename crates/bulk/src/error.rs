@@ -105,7 +105,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Says of which path that was given an error is, if it is of a path.
+    /// Adds the path as it was given to an error about a path.
     pub(crate) fn about(self, input: &Path) -> Self {
         match self {
             Self::Path { .. } => Self::Input { input: input.to_owned(), problem: self.to_string() },

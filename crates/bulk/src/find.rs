@@ -136,7 +136,7 @@ impl Finding<'_> {
         let mut files = vec![];
         search(path, &mut files)?;
         if files.is_empty() {
-            // That of an export whose files are not loaded says so.
+            // The manifest of an export in a format that cannot be loaded says so.
             manifest::listed(&path.join(MANIFEST))?;
         }
         for map in files.iter().filter(|file| is_toml(file) && CsvMaps::is_at(file)) {

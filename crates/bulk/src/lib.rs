@@ -77,7 +77,7 @@ mod xml;
 pub use error::LoadError;
 pub use find::STDIN_BYTES_MAX;
 pub use load::{LoadOptions, Phase, Prepared, Progress, load, load_as, load_documents, prepare};
-pub use not_taken::{NotTaken, What, rejects};
+pub use not_taken::{NotTaken, NotTakenPart, rejects_of};
 pub use plain::{PlainFile, plain_files};
 pub use reject::{
     Cause, Duplicate, FileCounts, Lacking, Missing, Reject, RejectedAt, Repeats, Summary, Tally,

@@ -18,14 +18,14 @@ pub struct NotTaken {
     /// Its column in bytes, from 1.
     pub column: u64,
     /// What is not taken.
-    pub what: What,
+    pub what: NotTakenPart,
     /// Why, as a sentence without its end.
     pub problem: String,
 }
 
 /// What is not taken of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum NotTakenPart {
     /// Nothing of it is.
     File,
     /// A part that is no document is not; all documents are.
@@ -38,12 +38,12 @@ impl NotTaken {
     /// Returns that nothing of a file is taken, and why.
     pub fn file(file: &Path, problem: impl Into<String>) -> Self {
         let (file, problem) = (file.to_owned(), problem.into());
-        Self { file, line: 1, column: 1, what: What::File, problem }
+        Self { file, line: 1, column: 1, what: NotTakenPart::File, problem }
     }
 }
 
 /// Returns a reject for each part, and the summary of a load that had read nothing else.
-pub fn rejects(not_taken: &[NotTaken]) -> (Vec<Reject>, Summary) {
+pub fn rejects_of(not_taken: &[NotTaken]) -> (Vec<Reject>, Summary) {
     let (mut causes, mut summary) = (Causes::default(), Summary::default());
     let mut unknown = Tally::default();
     let mut rejects = vec![];
@@ -52,14 +52,14 @@ pub fn rejects(not_taken: &[NotTaken]) -> (Vec<Reject>, Summary) {
         let malformed = Malformed { line: *line, column: *column, message: problem.clone() };
         let flaws = [Flaw::too_large()];
         let fault = match what {
-            What::File => Fault::File(&malformed),
-            What::Part => Fault::Stray(&malformed),
-            What::TooLarge => Fault::Flawed(&flaws),
+            NotTakenPart::File => Fault::File(&malformed),
+            NotTakenPart::Part => Fault::Stray(&malformed),
+            NotTakenPart::TooLarge => Fault::Flawed(&flaws),
         };
         let words = match what {
-            What::File => not_uploaded(&name, &fault, problem),
-            What::Part => fault.words(&name),
-            What::TooLarge => fault.words("A record"),
+            NotTakenPart::File => not_uploaded(&name, &fault, problem),
+            NotTakenPart::Part => fault.words(&name),
+            NotTakenPart::TooLarge => fault.words("A record"),
         };
         let Words { message, hint, group, what: said } = words;
         let (resource, place) = (None, (name.as_str(), *line));
@@ -69,9 +69,9 @@ pub fn rejects(not_taken: &[NotTaken]) -> (Vec<Reject>, Summary) {
         summary.rejected += 1;
         unknown.rejected += 1;
         match what {
-            What::File => summary.files += 1,
-            What::Part => {}
-            What::TooLarge => {
+            NotTakenPart::File => summary.files += 1,
+            NotTakenPart::Part => {}
+            NotTakenPart::TooLarge => {
                 summary.documents += 1;
                 summary.records += 1;
             }
@@ -79,7 +79,7 @@ pub fn rejects(not_taken: &[NotTaken]) -> (Vec<Reject>, Summary) {
         rejects.push(Reject {
             file: name,
             line: *line,
-            column: (*what != What::TooLarge).then_some(*column),
+            column: (*what != NotTakenPart::TooLarge).then_some(*column),
             element: None,
             resource: None,
             key: None,

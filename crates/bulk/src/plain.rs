@@ -11,7 +11,7 @@ use crate::find::{has_documents, is_toml, search};
 use crate::json_items::Items;
 use crate::json_layout::{Layout, layout, spans_lines};
 use crate::manifest::{self, List};
-use crate::not_taken::{NotTaken, What};
+use crate::not_taken::{NotTaken, NotTakenPart};
 use crate::packed::{Packing, UNPACKED_BYTES_MAX, plainly, unpack};
 use crate::place::{Malformed, Spot};
 use crate::source::{Extension, Format, irregular};
@@ -106,11 +106,11 @@ impl Plain {
                 }
                 Err(problem) => self.refuse(name, &problem),
             }
-            self.parts(name, file.damage.map(|damage| (What::Part, damage)));
+            self.parts(name, file.damage.map(|damage| (NotTakenPart::Part, damage)));
         }
     }
 
-    fn parts(&mut self, name: &Path, parts: impl IntoIterator<Item = (What, Malformed)>) {
+    fn parts(&mut self, name: &Path, parts: impl IntoIterator<Item = (NotTakenPart, Malformed)>) {
         let told = |(what, Malformed { line, column, message })| {
             let file = name.to_owned();
             NotTaken { file, line, column, what, problem: message }
@@ -163,7 +163,7 @@ impl Plain {
 
 /// Writes each document of a file on a line of its own: the one on which it begins, if it is the only
 /// one there. Also returns what is not written.
-fn lines(path: &Path, layout: Layout) -> Result<(Spool, Vec<(What, Malformed)>), String> {
+fn lines(path: &Path, layout: Layout) -> Result<(Spool, Vec<(NotTakenPart, Malformed)>), String> {
     let unreadable = |error: std::io::Error| format!("the file cannot be read: {error}");
     let kept = |error: std::io::Error| format!("its lines cannot be kept for sending: {error}");
     let source = BufReader::new(File::open(path).map_err(unreadable)?);
@@ -176,7 +176,7 @@ fn lines(path: &Path, layout: Layout) -> Result<(Spool, Vec<(What, Malformed)>),
             line += 1;
         }
         if items.is_too_large {
-            too_large.push((What::TooLarge, start.malformed("the document is too large")));
+            too_large.push((NotTakenPart::TooLarge, start.malformed("the document is too large")));
             continue;
         }
         // Outside of strings a line break is as good as a blank; inside it is wrong either way.
@@ -190,6 +190,6 @@ fn lines(path: &Path, layout: Layout) -> Result<(Spool, Vec<(What, Malformed)>),
         line += 1;
     }
     let out = out.into_inner().map_err(|error| kept(error.into_error()))?;
-    let strays = items.strays.into_iter().map(|stray| (What::Part, stray));
+    let strays = items.strays.into_iter().map(|stray| (NotTakenPart::Part, stray));
     Ok((out.finish(), strays.chain(too_large).collect()))
 }

@@ -219,7 +219,7 @@ impl Lent {
     }
 }
 
-/// A context for what is polled right after the connection from which alone it can get anything.
+/// A context that wakes nobody: the connection, polled just before, wakes the task.
 fn nobody() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }

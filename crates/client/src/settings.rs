@@ -29,8 +29,8 @@ pub struct Settings {
     pub trust: Trust,
     /// The certificate that it shows to servers which ask for one.
     pub identity: Option<Identity>,
-    /// Where it connects, whatever host and port URLs name: a server that is known by another name than that by
-    /// which it is reached. The URLs' host is sent, and is the name that certificates have.
+    /// The server that it connects to instead of the one that URLs name. The URL's host is still sent, and
+    /// certificates must name that host.
     pub reaches: Option<Origin>,
     /// The versions of HTTP that it offers.
     pub versions: Versions,

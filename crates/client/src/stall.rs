@@ -69,8 +69,8 @@ impl Alarm {
     }
 }
 
-/// Returns whether the time of an alarm is over. A task that has read without a pause for so long that it
-/// has to let others go on gets no answer from its timers in that turn: the clock answers.
+/// Returns whether an alarm's time is over. tokio answers no timer to a task that has used up its turn, so
+/// the clock is asked too.
 pub fn rings(alarm: Pin<&mut Sleep>, context: &mut Context<'_>) -> Poll<()> {
     let end = alarm.deadline();
     match alarm.poll(context) {

@@ -442,7 +442,8 @@ struct Played {
     touched: Vec<String>,
     /// Attempts that have ended because new ones began.
     ended: Vec<(String, ActivityState)>,
-    /// What the page has said of activities whose content has set nothing, or that it has set something.
+    /// For each activity: what the page has said before content set anything; `None` once content has set
+    /// something.
     held: Vec<(String, Option<Held>)>,
     /// Times of launches that an older Homeroom has kept with the activities.
     settled: Vec<(String, u64)>,

@@ -26,7 +26,7 @@ const HISTORY_MAX: usize = 1_000;
 /// Most commits of a page of a launch's trace.
 const TRACE_PAGE: usize = 100;
 
-/// Returns the most rows that are read for a page: by one more it is seen that there are others.
+/// Returns the limit of rows for a page: one more than it shows, which tells whether there are others.
 fn limit(page: usize) -> homeroom_store::Value {
     i64::try_from(page + 1).unwrap_or(i64::MAX).into()
 }

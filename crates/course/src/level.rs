@@ -91,8 +91,8 @@ impl Courses {
         Ok(all)
     }
 
-    /// Returns the settings of a level and of those above it, the nearest first; at last the defaults that are not
-    /// those of all standards.
+    /// Returns the settings of a level and of those above it, the nearest first, and last the defaults that only
+    /// some standards have.
     pub(crate) async fn level(&self, level: Level, now: i64) -> Result<Levels, Error> {
         let all = self.by_level(now).await?;
         let of = |level: Level| all.get(&level.name()).cloned().unwrap_or_default();

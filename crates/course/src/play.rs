@@ -257,9 +257,9 @@ fn booted(
     let limit = attempt_limit(version.standard, &version.tree);
     let is_ended =
         |id: &str| saved(id).is_some_and(|state| is_over(state, enters(id, state), limit));
-    let is_over = version.tree.launchable().iter().any(|activity| is_ended(&activity.id));
-    let is_tracked = launch.is_tracked() && !is_over;
-    let is_review = launch.options.is_review || (launch.is_tracked() && is_over);
+    let is_used_up = version.tree.launchable().iter().any(|activity| is_ended(&activity.id));
+    let is_tracked = launch.is_tracked() && !is_used_up;
+    let is_review = launch.options.is_review || (launch.is_tracked() && is_used_up);
     let mode = match (is_review, is_tracked) {
         (true, _) => "review",
         (false, true) => "normal",
@@ -275,7 +275,7 @@ fn booted(
         let is_entered_as = saved
             .filter(|_| is_tracked)
             .map_or(Entered::GoesOn, |state| enters(&activity.id, state));
-        // What is decided here the first commit of the page carries out.
+        // The first commit of the page will carry out what is decided here.
         let state = saved.filter(|_| is_entered_as != Entered::Anew);
         let number = if is_entered_as == Entered::GoesOn { attempts.max(1) } else { attempts + 1 };
         let cmi = begin(version.standard, activity, state, how);

@@ -356,13 +356,13 @@ fn inner<'v>(entry: &BTreeMap<&str, &'v str>, prefix: &str, last: &str) -> Vec<&
     found.into_iter().map(|(_, value)| value).collect()
 }
 
-/// Returns the interactions of an attempt. What its sessions have said after the next one had begun is kept with
-/// that.
+/// Returns the interactions of an attempt. What its sessions said after the next attempt began is kept with that
+/// next attempt.
 fn interactions(is_12: bool, state: &ActivityState, later: &[&ActivityState]) -> Value {
     let (time, response) =
         if is_12 { ("time", "student_response") } else { ("timestamp", "learner_response") };
     let own = entries(&state.cmi, "cmi.interactions");
-    // Those whose places were taken come after the others, but for what was said again in the same place.
+    // Interactions whose places were taken come last; those that were only said again are left out.
     let beside = state.beside.iter().filter(|(session, _)| !state.is_past(**session));
     let late = later.iter().flat_map(|later| {
         let is_of_it = |session: u32| later.is_past(session) && state.has_session(session);

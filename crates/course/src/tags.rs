@@ -60,8 +60,8 @@ impl Tagged {
     }
 }
 
-/// Returns a tag as it stands in a row: as JSON in which every quotation mark is the beginning or the end of a tag,
-/// so that what stands there is found by its text.
+/// Returns a tag as JSON without inner quotation marks, so that each mark in a row begins or ends a tag and a search
+/// by text finds whole tags only.
 pub(crate) fn in_row(tag: &str) -> String {
     let text = serde_json::Value::from(tag).to_string();
     let inner = text.get(1..text.len() - 1).unwrap_or_default();

@@ -40,7 +40,7 @@ pub struct Share {
 pub enum NoShare {
     /// Not so much is left.
     Full,
-    /// An owner would have more than it leaves free.
+    /// An owner would hold more than would be left free.
     Used,
 }
 
@@ -116,7 +116,7 @@ impl Share {
         if more > free {
             return Err(NoShare::Full);
         }
-        // With its last unit, an owner has no more than was free before it. The last unit of all is for one
+        // Before its last unit, an owner may hold no more than is free. The very last unit goes to an owner
         // that has none.
         let most = free - (more - 1);
         let own = |owner| state.of.get(owner).copied().unwrap_or(0);

@@ -60,8 +60,8 @@ impl Failure {
         Self::Failed(format!("{doing}: {error}"))
     }
 
-    /// Returns a failure of a path that a setting names: one of the settings where the path itself is wrong,
-    /// so that nobody tries again in vain.
+    /// Returns the failure for a path in the settings. If the path itself is wrong, the failure is one of
+    /// usage, so that systemd does not try again.
     pub fn of_path(setting: &str, path: &Path, error: &std::io::Error) -> Self {
         let text = format!("{setting}: {}: {error}", path.display());
         match error.kind() {

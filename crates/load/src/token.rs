@@ -84,7 +84,7 @@ pub enum TokenError {
         why: String,
     },
     /// The target answers with something other than a token.
-    #[error("no token from {url}: {why}; check --key and --secret")]
+    #[error("no token from {url}: {why}; check --target")]
     Refused {
         /// The URL of the request.
         url: String,
@@ -201,6 +201,16 @@ mod tests {
         for (status, body, expected) in cases {
             assert_eq!(is_of_the_key(status, body.as_bytes()), expected, "{status} {body}");
         }
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_check() {
+        let (url, why) = ("http://h/oauth/token".to_owned(), "it answers 404".to_owned());
+        let of_key = TokenError::NotAuthorized { url: url.clone(), why: why.clone() }.to_string();
+        let other = TokenError::Refused { url, why }.to_string();
+
+        assert_eq!(other, "no token from http://h/oauth/token: it answers 404; check --target");
+        assert!(of_key.ends_with("; check --key and --secret"), "{of_key}");
     }
 
     #[test]

@@ -60,8 +60,8 @@ const OLD_STORES = ["pending", "left"];
 /** The number that stands for all commits of a page: the server's greatest. */
 const SEQUENCE_MAX = 2 ** 31 - 1;
 
-/** Most characters of a piece. What is larger than 64 KiB, a browser fetches from the page after the page has written
- *  it: too late for what is written as the page goes. A character may take two bytes. */
+/** The most characters of a piece. A browser fetches a row above 64 KiB from the page only later, when a closed page is
+ *  gone. A character may take two bytes. */
 const PIECE_CHARS_MAX = 24 * 1024;
 
 /** What pages have left that is older than this is of no use to anyone: 90 days in milliseconds. */

@@ -108,7 +108,7 @@ export interface Place {
   parts?: number;
   /** The launch whose page has left it, if that page is gone: it was set after the commit of that number. */
   left?: string;
-  /** Whether the page goes: what pages say that were opened later comes after it, in whatever order it arrives. */
+  /** Whether the page is going. What pages opened later say comes after it, in whatever order it arrives. */
   closing?: boolean;
 }
 

@@ -2,12 +2,12 @@
 
 import type { Answer, Road } from "./outbox";
 
-/** Milliseconds after which an answer is no longer waited for, and for which a course waits for what an earlier page
- *  has left: what is said after content has begun may come too late, since what content sets then stays. Slow networks
- *  need most of it; a server that cannot be reached is noticed long before. */
+/** Milliseconds to wait for an answer, and for what an earlier page has left. That must be saved before content begins,
+ *  because what content sets later stays. Slow networks need most of it; a server that cannot be reached is noticed
+ *  long before. */
 export const WAIT_MAX = 30_000;
 
-/** How the types of the server's problems begin: nothing that stands between says that. */
+/** The prefix of the server's own problem types; no proxy sends it. */
 const OWN = "urn:ed-fi:api:";
 
 /** The problems that end a page's session, by status: there is no such launch, the server has forgotten the numbers of

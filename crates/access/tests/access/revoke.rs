@@ -94,7 +94,7 @@ async fn other_nodes_and_a_server_that_starts_anew_know_of_it_and_what_has_ended
 }
 
 #[tokio::test]
-async fn a_key_has_so_many_revoked_tokens_and_no_more() {
+async fn the_1001st_live_token_of_a_key_is_not_revoked() {
     let access = crate::support::access().await;
     let (own, other) = (
         create(&access, new_key("FullAccess")).await,

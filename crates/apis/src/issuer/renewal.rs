@@ -51,7 +51,7 @@ pub(super) struct KeySet {
 /// The reading that goes on, and when the next one may begin.
 #[derive(Default)]
 struct Reading {
-    /// Is closed when it is over.
+    /// The reading under way; its channel closes when the reading ends.
     goes_on: Option<watch::Receiver<()>>,
     /// The end of the pause after one that has failed.
     paused_until: Option<Instant>,

@@ -25,7 +25,7 @@ pub(super) struct Inside {
     before: u8,
     last: u8,
     string: InString,
-    /// Whether a bracket was closed that others stood in.
+    /// Whether a bracket was closed while others inside it were still open.
     is_mismatched: bool,
     /// Whether the document is not JSON. Then what is in it is not looked at, and it ends before what
     /// looks like the next one.

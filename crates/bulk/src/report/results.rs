@@ -53,7 +53,7 @@ impl Results {
         }
         match std::fs::metadata(path) {
             Ok(about) if about.is_file() || about.is_dir() => RESULTS.check(path)?,
-            // Who reads a pipe would take its end for the end of the results.
+            // A pipe is not opened: its reader would take the closing for the end of the results.
             Ok(_) => {}
             Err(_) => {
                 drop(RESULTS.create(path)?);

@@ -2,13 +2,13 @@
 
 use std::io::Write as _;
 
-use homeroom_bulk::{Reject, Summary, plain_files, rejects};
+use homeroom_bulk::{Reject, Summary, plain_files, rejects_of};
 
 use crate::support::{Folder, load_all, target};
 
 fn told(folder: &Folder) -> (usize, Vec<Reject>, Summary) {
     let (files, not_taken) = plain_files(&[folder.path().to_owned()]).unwrap();
-    let (rejects, summary) = rejects(&not_taken);
+    let (rejects, summary) = rejects_of(&not_taken);
     (files.len(), rejects, summary)
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Commit {
     /// How many parts it has.
     #[serde(default = "one")]
     parts: u16,
-    /// The launch whose page has left this, if it is what a page has left that is gone.
+    /// The launch whose page, now gone, has left this commit in the journal.
     #[serde(default)]
     pub(super) left: Option<String>,
     /// Whether the page goes, and says nothing after this unless it comes back.

@@ -17,7 +17,7 @@ pub(crate) struct Applied {
     pub(crate) cmi: BTreeMap<String, String>,
     /// Whether content has ended the session.
     pub(crate) is_exit: bool,
-    /// Whether it is of another attempt.
+    /// The attempt that the commit says it is of.
     pub(crate) attempt: Attempt,
 }
 

@@ -88,7 +88,7 @@ pub(crate) fn entered(
 ) -> Entered {
     // The ids of pages count milliseconds: within one, nothing is lost if the attempt goes on.
     let is_later = state.ended > 0 && state.ended / 1_000 >= opened / 1_000;
-    if state.attempts == 0 || is_suspended(state) || is_later {
+    if state.attempts == 0 || may_resume(state) || is_later {
         return Entered::GoesOn;
     }
     match resets {
@@ -188,11 +188,11 @@ fn entry(standard: Standard, state: Option<&ActivityState>) -> &'static str {
     if standard == Standard::Scorm12 && state.is_finished && state.exit != "suspend" {
         return "";
     }
-    if is_suspended(state) || !is_done(standard, state) { "resume" } else { "" }
+    if may_resume(state) || !is_done(standard, state) { "resume" } else { "" }
 }
 
 /// Returns whether content has not ended its last session, or has ended it to go on later.
-fn is_suspended(state: &ActivityState) -> bool {
+fn may_resume(state: &ActivityState) -> bool {
     !state.is_finished || matches!(state.exit.as_str(), "suspend" | "logout")
 }
 

@@ -152,8 +152,8 @@ pub(crate) fn unavailable(
     all.map(|at| course.nodes[at].id.clone()).collect()
 }
 
-/// Returns how many attempts at the activity of a course of SCORM 2004 may begin, where it has only one: of
-/// several, the sequencing decides which may be entered.
+/// Returns how many attempts may begin in a SCORM 2004 course of one activity, if they are limited; `None` for any
+/// other course.
 ///
 /// Source: SCORM 2004 4th edition, Sequencing and Navigation §3.7 (`limitConditions`).
 pub(crate) fn attempt_limit(standard: Standard, tree: &Activity) -> Option<f64> {

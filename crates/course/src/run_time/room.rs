@@ -4,7 +4,7 @@ use super::state::ActivityState;
 
 /// Most bytes of the values of an activity, with their names.
 pub(crate) const ACTIVITY_BYTES_MAX: usize = 2 << 20;
-/// Most bytes of those that are in collections, such as interactions: there is room for the others.
+/// The most bytes of values in collections, such as interactions; the rest is for other values.
 const COLLECTED_BYTES_MAX: usize = 1 << 20;
 /// Most values of an activity.
 const VALUES_MAX: usize = 20_000;

@@ -177,7 +177,7 @@ pub(crate) struct Own<'a> {
     pub(crate) sessions: &'a BTreeMap<u32, Session>,
     /// Whether the commit is what a page has left that is gone.
     pub(crate) is_left: bool,
-    /// Whether the page goes, or is gone, so that it says nothing after what it says here.
+    /// Whether this is the page's last word: it is going, or gone.
     pub(crate) is_closing: bool,
     /// The activity that the commit is about.
     pub(crate) activity: &'a str,

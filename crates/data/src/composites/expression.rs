@@ -16,8 +16,8 @@ const TERMS_MAX: usize = 50;
 ///
 /// # Errors
 ///
-/// 400 where an expression is malformed, names another member, or demands of a member what another
-/// term or parameter does not.
+/// 400 if an expression is malformed, names a member that is no filter, or gives a member a second
+/// value.
 pub(super) fn expanded(query: &Query, is_filter: impl Fn(&str) -> bool) -> Result<Query, Problem> {
     let mut plain: Vec<(String, String)> = vec![];
     let mut terms = vec![];

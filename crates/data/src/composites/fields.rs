@@ -131,8 +131,8 @@ impl Node {
         })
     }
 
-    /// Returns the member of a name, those of flattened members among them; a flattened member stands
-    /// for the value beside it.
+    /// Returns the member with this name, also from within flattened members; the name of a flattened
+    /// member's subtype finds that member.
     fn named(&self, name: &str) -> Option<&Member> {
         self.members.iter().find_map(|member| match (member.name(), member.node()) {
             (Some(own), _) => own.eq_ignore_ascii_case(name).then_some(member),

@@ -25,9 +25,9 @@ impl FrontDoor {
         self.count(rate, sender.name(), caller, headers, now)
     }
 
-    /// Counts a request whose sender nobody knows, by its address; one of a key that was recognized and may
-    /// not come here by that key. Returns 429 in place of its problem where the count is used up. What the
-    /// server itself cannot do does not count.
+    /// Counts a refused request: for its key if that is known and merely may not come here (403), otherwise
+    /// for its address. An error of the server (5xx) counts for nobody. Returns 429 instead of the problem
+    /// once the count is used up.
     pub(super) fn counted(
         &self,
         problem: Problem,

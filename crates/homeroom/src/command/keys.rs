@@ -253,7 +253,8 @@ fn sha256(certificate: &str) -> Result<String, Failure> {
     Ok(fingerprint.map_err(|error| Failure::Failed(error.to_string()))?.to_string())
 }
 
-/// Does the same for a certificate that is to be registered. Of a fingerprint nothing else is known.
+/// Does the same for a certificate that is to be registered. If only a fingerprint is given, the
+/// certificate cannot be checked.
 fn sha256_of_client(certificate: &str) -> Result<String, Failure> {
     if Fingerprint::read(certificate).is_some() {
         return sha256(certificate);

@@ -96,7 +96,7 @@ pub fn run(args: &UploadArgs) -> Result<Exit, Failure> {
             ended = all;
         }
     }
-    let (rejects, summary) = homeroom_bulk::rejects(&not_taken);
+    let (rejects, summary) = homeroom_bulk::rejects_of(&not_taken);
     ended.summary.add(summary);
     ended.rejects.extend(rejects.iter().map(|reject| json!(reject)));
     report(args, &ended, results)

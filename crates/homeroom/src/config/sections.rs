@@ -95,8 +95,8 @@ pub struct ServerConfig {
     /// Origins whose pages may call the API from a browser, such as `https://app.example.org`; `*`
     /// for all. Default: none.
     pub cors_origins: Vec<String>,
-    /// Maximum number of requests per second of each key or, without a key, of each address; probes do
-    /// not count. Default: none.
+    /// Maximum number of requests per second of each key or, without a key, of each address; a request
+    /// that is refused before its caller is known counts for its address. Probes do not count. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_rate: Option<f64>,
     /// Requests that each of them may send at once after a pause, where `client_rate` is set. Default:

@@ -164,15 +164,15 @@ fn reached(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     addresses.into_iter().zip(found).filter(|(_, there)| *there).map(|(to, _)| to).collect()
 }
 
-/// The connections made from one address: fewer than the ports that a system has for them, and fewer than what a server
-/// like Homeroom leaves to each address: with 16,384 in all and 10,000 connections, a fifth.
-const PORTS: usize = 3_000;
+/// The most connections from one address. A system has more ports than that, and a server with 16,384 places
+/// leaves that many to each of five addresses.
+const CONNECTIONS_PER_ADDRESS: usize = 3_000;
 /// The number of loopback addresses that are used in turn.
 const ADDRESSES: usize = 200;
 
 /// Returns another loopback address for a connection that one address may have no port for.
 fn beyond(to: SocketAddr, number: usize) -> Option<IpAddr> {
-    let turn = number / PORTS % ADDRESSES;
+    let turn = number / CONNECTIONS_PER_ADDRESS % ADDRESSES;
     let is_local = to.ip().is_loopback() && to.is_ipv4();
     (is_local && turn > 0).then(|| IpAddr::from([127, 0, 1, u8::try_from(turn).unwrap_or(1)]))
 }
@@ -208,10 +208,10 @@ mod tests {
         let local = "127.0.0.1:80".parse().unwrap();
         let far = "192.0.2.1:80".parse().unwrap();
 
-        assert_eq!(beyond(local, PORTS - 1), None);
-        assert_eq!(beyond(local, PORTS), Some(IpAddr::from([127, 0, 1, 1])));
-        assert_eq!(beyond(local, 2 * PORTS), Some(IpAddr::from([127, 0, 1, 2])));
-        assert_eq!(beyond(far, 10 * PORTS), None);
+        assert_eq!(beyond(local, CONNECTIONS_PER_ADDRESS - 1), None);
+        assert_eq!(beyond(local, CONNECTIONS_PER_ADDRESS), Some(IpAddr::from([127, 0, 1, 1])));
+        assert_eq!(beyond(local, 2 * CONNECTIONS_PER_ADDRESS), Some(IpAddr::from([127, 0, 1, 2])));
+        assert_eq!(beyond(far, 10 * CONNECTIONS_PER_ADDRESS), None);
         let addresses: std::collections::BTreeSet<_> =
             (0..50_000).map(|number| beyond(local, number)).collect();
         assert_eq!(addresses.len(), 17, "50,000 connections");

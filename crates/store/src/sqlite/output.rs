@@ -212,16 +212,18 @@ fn has_magic(head: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use homeroom_testkit::Folder;
+
     use super::*;
-    use crate::{Options, Snapshot, SnapshotOptions, Store, StoreUrl, Uuid};
+    use crate::{Options, Snapshot, SnapshotOptions, Store, StoreUrl};
 
     const LINES: OutputKind =
         OutputKind { name: "a list", is_ours: |head| head.starts_with(b"- ") };
 
     #[test]
     fn folders_that_were_made_are_removed_again_and_others_stay() {
-        let folder = std::env::temp_dir().join(format!("homeroom-output-{}", Uuid::new()));
-        std::fs::create_dir(&folder).unwrap();
+        let folder = Folder::new();
+        let folder = folder.path();
         std::fs::write(folder.join("file"), "").unwrap();
         let deep = folder.join("a/b/c");
 
@@ -229,18 +231,18 @@ mod tests {
         let again = make_folder(&deep).unwrap();
         make_folder(&folder.join("d/../file/e")).unwrap_err();
 
+        assert!(!folder.join("d").exists());
         assert_eq!(made, [deep.clone(), folder.join("a/b"), folder.join("a")]);
         assert!(again.is_empty() && deep.is_dir());
         std::fs::write(folder.join("a/kept"), "").unwrap();
         remove_folders(&made);
         assert!(!folder.join("a/b").exists() && folder.join("a/kept").exists());
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn an_output_is_created_or_replaces_only_one_of_its_kind() {
-        let folder = std::env::temp_dir().join(format!("homeroom-output-{}", Uuid::new()));
-        std::fs::create_dir(&folder).unwrap();
+        let folder = Folder::new();
+        let folder = folder.path();
         let path = folder.join("list");
         for content in ["", "- an earlier one"] {
             std::fs::write(&path, content).unwrap();
@@ -285,6 +287,5 @@ mod tests {
         assert!(is_database(&file));
         drop(snapshot);
         assert!(!is_held_here(&file));
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

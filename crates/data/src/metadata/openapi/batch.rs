@@ -26,18 +26,14 @@ pub fn batch() -> Value {
         "description": "One batchAnswer in each line.",
     } } });
     let mut responses = json!({
-        "200": { "description": "One answer for each line, in order.", "content": lines },
-        "413": {
+        "200": {
             "description":
-                "There are more lines or bytes than a batch may have. What was read before is \
-                 stored and answered; the last answer says from which line on nothing was read.",
+                "One answer for each line, in order. If the rest could not be read, the last line says \
+                 from where on and why.",
             "content": lines,
         },
-        "408": {
-            "description":
-                "The body did not arrive in time. What was read before is stored and answered.",
-            "content": lines,
-        },
+        "413": shared::problem("The body is larger than a batch may be, and no line of it was read."),
+        "408": shared::problem("The body did not arrive in time, and no line of it was read."),
     });
     for (status, name) in REFUSED {
         responses[status] = json!({ "$ref": format!("#/components/responses/{name}") });

@@ -197,7 +197,10 @@ impl Operations<'_> {
         );
         self.operation(
             &format!("get{}Partitions", self.plural()),
-            &format!("Divides the {} into even parts.", words(&self.resource.endpoint)),
+            &format!(
+                "Divides the {} into parts of equal size, of which the last may be smaller.",
+                words(&self.resource.endpoint),
+            ),
             "Each part can be read by a worker of its own, page by page. Filters and change windows apply; send them again with each page.",
             &parameters,
             answers,

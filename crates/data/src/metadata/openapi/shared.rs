@@ -171,7 +171,8 @@ fn header(name: &str, description: &str) -> Value {
     })
 }
 
-fn problem(description: &str) -> Value {
+/// Returns the response of a refusal.
+pub fn problem(description: &str) -> Value {
     json!({
         "description": description,
         "content": { "application/problem+json": {

@@ -32,8 +32,8 @@ Stable is never above burst, nor burst above failure. A level is only a lower bo
 of its own length kept it. So is stable if the generator or this machine was the limit; the verdict
 says so.
 
-Exit codes: 0 done, whatever the verdict; 5 the target does not answer; 130 interrupted. The files
-are written in each case if at least one trial was made.
+Exit codes: 0 done, whatever the verdict; 4 the target does not accept the key; 5 it does not answer;
+130 interrupted. The files are written in each case if at least one trial was made.
 
 Examples:
   homeroom lab capacity --target http://127.0.0.1:8080/readyz --json capacity.json

@@ -27,8 +27,8 @@ use crate::output::{MARKDOWN, check, write as write_output};
     after_help = "A machine's speed drifts, so the runs alternate: A B B A, B A A B, and so on. Each figure is shown
 with the interval in which its change lies.
 
-Exit codes: 0 done; 5 a target does not answer, or neither gives a right answer; 6 B is worse;
-130 interrupted
+Exit codes: 0 done; 4 a target does not accept the key; 5 one does not answer, or neither gives a
+right answer; 6 B is worse; 130 interrupted
 
 Examples:
   homeroom lab compare --target http://127.0.0.1:8080/readyz --against http://127.0.0.1:8081/readyz \\

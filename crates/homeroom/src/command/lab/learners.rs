@@ -55,8 +55,9 @@ one; this process and the server need as many open files (ulimit -n), the server
 server.connections_max. Every 3,000 connections to 127.0.0.1 come from another address (127.0.1.1,
 127.0.1.2 and so on), since a server leaves only a share of its connections to one address.
 
-Exit codes: 0 done; 1 the first learner, who tries everything, is refused; 5 the server does not
-answer; 130 interrupted. The files are written in each case, once the test has begun.
+Exit codes: 0 done; 1 the first learner, who tries everything, is refused for another reason; 4 the
+server does not accept the key; 5 it does not answer; 130 interrupted. The files are written in each
+case, once the test has begun.
 
 Examples:
   homeroom lab learners --target http://127.0.0.1:8080 --key K --secret S --html learners.html

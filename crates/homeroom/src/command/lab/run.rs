@@ -41,8 +41,8 @@ Stages:
   20 users 1m           20 modelled clients, each waiting for its answer
   0..200 users 30s      a ramp of modelled clients
 
-Exit codes: 0 done; 5 the target does not answer; 7 a goal was missed; 130 interrupted. The files
-are written in each case.
+Exit codes: 0 done; 4 the target does not accept the key; 5 it does not answer; 7 a goal was missed;
+130 interrupted. The files are written in each case, once the test has begun.
 
 Examples:
   homeroom lab run --target http://127.0.0.1:8080/readyz --rate 1000 --duration 10s

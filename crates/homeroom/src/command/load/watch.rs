@@ -193,23 +193,26 @@ fn free(folder: &Path, file: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use homeroom_testkit::Folder;
+
     use super::*;
 
     /// Puts files into a folder, takes them, and returns what was loaded together, and how it ended.
     fn taken(
         names: &[&str],
         fails: impl Fn(&[String]) -> Option<Failure>,
-    ) -> (Vec<Vec<String>>, Result<(), Failure>, PathBuf) {
-        let folder = std::env::temp_dir().join(format!("homeroom-watch-{}", uuid()));
+    ) -> (Vec<Vec<String>>, Result<(), Failure>, Folder) {
+        let made = Folder::new();
+        let folder = made.path();
         for name in [DONE, FAILED] {
-            std::fs::create_dir_all(folder.join(name)).unwrap();
+            std::fs::create_dir(folder.join(name)).unwrap();
         }
         let files: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
         for file in &files {
             std::fs::write(file, "x").unwrap();
         }
         let mut loads = vec![];
-        let done = take_all(&folder, &files, &mut |files, results| {
+        let done = take_all(folder, &files, &mut |files, results| {
             let name = |file: &PathBuf| file.file_name().unwrap().to_string_lossy().into_owned();
             let names: Vec<String> = files.iter().map(name).collect();
             loads.push(names.clone());
@@ -224,11 +227,7 @@ mod tests {
             std::fs::write(results, "").unwrap();
             Ok(Summary::default())
         });
-        (loads, done, folder)
-    }
-
-    fn uuid() -> String {
-        homeroom_store::Uuid::new().to_string()
+        (loads, done, made)
     }
 
     #[test]
@@ -246,9 +245,8 @@ mod tests {
         assert_eq!(loads.len(), 3, "{loads:?}");
         assert_eq!(loads[2], ["a-enrolments.jsonl", "students.jsonl"]);
         for (name, place) in names.iter().zip([DONE, FAILED, FAILED, DONE]) {
-            assert!(folder.join(place).join(name).is_file(), "{name} in {place}");
+            assert!(folder.path().join(place).join(name).is_file(), "{name} in {place}");
         }
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
@@ -260,8 +258,8 @@ mod tests {
             let (_, done, folder) = taken(&["a.jsonl", "b.jsonl"], |_| Some(failure()));
 
             assert!(done.is_err());
-            assert!(folder.join("a.jsonl").is_file() && folder.join("b.jsonl").is_file());
-            std::fs::remove_dir_all(folder).unwrap();
+            let is_there = |name: &str| folder.path().join(name).is_file();
+            assert!(is_there("a.jsonl") && is_there("b.jsonl"));
         }
     }
 
@@ -272,7 +270,6 @@ mod tests {
         let (loads, done, folder) = taken(&["a.xml", "b.xml"], nothing);
 
         assert!(done.is_ok() && loads.len() == 1, "{loads:?}");
-        assert!(folder.join(FAILED).join("b.xml").is_file());
-        std::fs::remove_dir_all(folder).unwrap();
+        assert!(folder.path().join(FAILED).join("b.xml").is_file());
     }
 }

@@ -26,8 +26,9 @@ through, one changes its two top-level members `size` and `payload`. By default 
 seconds; --published takes 15 minutes for each, of which 5 are discarded. --spawn starts the gateway
 afresh before each cell, as published, within the limit of --memory.
 
-Exit codes: 0 done; 1 the gateway refuses the calls; 5 it does not answer; 6 a cell is worse than in
-the baseline; 130 interrupted. The files are written in each case, once a cell was measured.
+Exit codes: 0 done; 1 the gateway refuses the calls; 4 it does not accept the key; 5 it does not
+answer; 6 a cell is worse than in the baseline; 130 interrupted. The files are written in each case,
+once a cell was measured.
 
 Examples:
   homeroom lab gateway --target https://127.0.0.1:8443 --insecure --key K --secret S \\
