@@ -258,7 +258,7 @@ mod tests {
         std::fs::write(&path, "Dear all").unwrap();
         assert!(matches!(LINES.create(&path), Err(OutputError::NotOurs { .. })));
         assert_eq!(std::fs::read(&path).unwrap(), b"Dear all");
-        assert!(matches!(LINES.check(&folder), Err(OutputError::Wrong { .. })));
+        assert!(matches!(LINES.check(folder), Err(OutputError::Wrong { .. })));
         assert!(matches!(check_folder(&path), Err(OutputError::Wrong { .. })));
         LINES.check(Path::new("/dev/null")).unwrap();
 
