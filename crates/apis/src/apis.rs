@@ -1,35 +1,38 @@
 //! All published APIs: what the store says of them, and what is served.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use homeroom_access::ApiClient;
-use homeroom_gateway::{ApiFigures, FrontDoor, Gates, LiveRoutes};
+use homeroom_gateway::{ApiFigures, FrontDoor, Gates};
 use homeroom_http::BudgetFigures;
-use homeroom_store::{Answer, Ask, Decision, Plan, Refused, Sql, Store, Value, Write};
+use homeroom_store::{Sql, Store, Value};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::changing::Changing;
-use crate::check::check;
-use crate::definition::{Api, Published};
+use crate::check::check_beside;
+use crate::definition::{Api, Plan, Published};
 use crate::diff::{Difference, differences};
+use crate::edit::{Edit, Wish};
 use crate::error::{ApisError, DEFINITION_BYTES_MAX};
+use crate::index::{Index, Kept};
 use crate::issuer::KeySets;
 use crate::limit::PlanLimit;
-use crate::live_api::{LiveApi, Local, Shared};
-use crate::operations::Operations;
+use crate::live_api::Shared;
+use crate::missing::missing_secrets;
+use crate::rows::{Kind, Reading, Row, Rows};
+use crate::serving::Serving;
 use crate::sql;
 use crate::subscription::Subscription;
-use crate::together::{beside, missing_secrets, number_anew, together};
 use crate::upstream::Clients;
 
 /// Requests that wait for the keys of issuers, where nothing else is said.
 const KEYS_WAITING: u32 = 1_024;
-/// How often a change is tried when others change the same.
-const TRIES_MAX: usize = 3;
+/// How often a change is tried when other processes are quicker.
+const TRIES_MAX: usize = 50;
+/// How often everything is read when it changes meanwhile.
+const READS_MAX: usize = 5;
 
 /// A request of a command.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -62,35 +65,32 @@ pub enum ApisRequest {
 
 /// All published APIs.
 pub struct Apis {
-    store: Store,
+    rows: Rows,
     shared: Arc<Shared>,
-    door: OnceLock<Weak<FrontDoor>>,
-    served: RwLock<Served>,
-    /// Held while what is served is brought up to date.
-    changing: tokio::sync::Mutex<()>,
+    /// Held while something is changed, and while changes of others are read.
+    known: Mutex<Known>,
 }
 
-#[derive(Default)]
-struct Served {
+/// What this process knows.
+struct Known {
+    index: Index,
+    /// The version up to which it has all changes; below 0 for none.
     version: i64,
-    /// Definition of each API and the hash of its document, by name.
-    apis: BTreeMap<String, (Arc<Api>, Option<[u8; 32]>)>,
+    /// The version up to which it has all that was removed.
+    removed: i64,
+    serving: Option<Serving>,
 }
 
-/// The operations of documents that are being published, by the document's hash and the scopes that are
-/// usual for the API: APIs with the same share them.
-type Compiled = HashMap<([u8; 32], Vec<String>, bool), Arc<Operations>>;
+impl Default for Known {
+    fn default() -> Self {
+        Self { index: Index::default(), version: -1, removed: -1, serving: None }
+    }
+}
 
 impl std::fmt::Debug for Apis {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Apis").finish_non_exhaustive()
     }
-}
-
-/// The stored state.
-struct Stored {
-    version: i64,
-    published: Published,
 }
 
 impl Apis {
@@ -110,8 +110,7 @@ impl Apis {
             changing: Changing::default(),
             key_sets: KeySets::new(keys_waiting.into()),
         });
-        let (served, changing) = (RwLock::default(), tokio::sync::Mutex::default());
-        Self { store, shared, door: OnceLock::new(), served, changing }
+        Self { rows: Rows(store), shared, known: Mutex::default() }
     }
 
     /// Returns the figures of the calls to upstreams, of those that wait, of long bodies that are changed, and
@@ -138,8 +137,10 @@ impl Apis {
     ///
     /// If the store cannot be read.
     pub async fn serve_at(&self, door: &Arc<FrontDoor>) -> Result<(), ApisError> {
-        _ = self.door.set(Arc::downgrade(door));
-        self.refresh().await
+        let mut known = self.known.lock().await;
+        let serving = Serving::new(Arc::downgrade(door), Arc::clone(&self.shared));
+        *known = Known { serving: Some(serving), ..Known::default() };
+        self.refresh(&mut known).await
     }
 
     /// Does what a command asks.
@@ -153,17 +154,16 @@ impl Apis {
                 serde_json::to_value(self.apply(*new).await?)
             }
             ApisRequest::Apply { new, prune: false } => {
-                serde_json::to_value(self.put(&new, &|_, _| Ok(())).await?)
+                serde_json::to_value(self.change(Wish::Beside(&new), &|_| Ok(())).await?)
             }
             ApisRequest::Diff { new, prune } => {
-                let old = self.published().await?;
-                let new = if prune { *new } else { together(&old, &new) };
-                serde_json::to_value(differences(&old, &new))
+                let wish = if prune { Wish::Exactly(&new) } else { Wish::Beside(&new) };
+                serde_json::to_value(self.diff(wish).await?)
             }
             ApisRequest::Export {} => serde_json::to_value(self.published().await?),
             ApisRequest::Subscribe { key, subscription } => {
-                let found = self.store.query(Sql::new(sql::KEY, vec![key.as_str().into()])).await?;
-                if found.is_empty() {
+                let asked = Sql::new(sql::KEY, vec![key.as_str().into()]);
+                if self.rows.0.query(asked).await?.is_empty() {
                     return Err(ApisError::Unknown { what: "key", name: key });
                 }
                 self.subscribe(&key, &subscription).await?;
@@ -180,97 +180,101 @@ impl Apis {
     ///
     /// Everything that is wrong with it.
     pub async fn apply(&self, new: Published) -> Result<Vec<Difference>, ApisError> {
-        self.change(|_| Ok(new.clone())).await
-    }
-
-    /// Publishes plans and APIs beside those that are published; of one name, the new ones replace them.
-    /// `may` says whether they may, by what is published. Returns what has changed.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with the whole; paths are those of what is new.
-    pub(crate) async fn put(
-        &self,
-        new: &Published,
-        may: &(dyn Fn(&Published, &Published) -> Result<(), ApisError> + Sync),
-    ) -> Result<Vec<Difference>, ApisError> {
-        let names = Mutex::new(vec![]);
-        let changed = self.change(|old| {
-            may(old, new)?;
-            let all = together(old, new);
-            let own = all.definition.apis.iter().map(|api| api.name.clone());
-            *names.lock().unwrap_or_else(PoisonError::into_inner) = own.collect();
-            Ok(all)
-        });
-        let changed = changed.await;
-        let names = names.into_inner().unwrap_or_else(PoisonError::into_inner);
-        changed.map_err(|mut error| {
-            if let ApisError::Invalid(findings) = &mut error {
-                number_anew(findings, &names, new);
-            }
-            error
-        })
+        self.change(Wish::Exactly(&new), &|_| Ok(())).await
     }
 
     /// Publishes plans and APIs beside those that are published; of one name, what is published stays.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the whole.
+    /// Everything that is wrong with them.
     pub async fn add(&self, more: &Published) -> Result<Vec<Difference>, ApisError> {
-        self.change(|old| Ok(beside(old, more))).await
+        let mut more = more.clone();
+        {
+            let known = self.current().await?;
+            more.definition.plans.retain(|plan| known.index.plan(&plan.name).is_none());
+            more.definition.apis.retain(|api| known.index.api(&api.name).is_none());
+        }
+        self.change(Wish::Beside(&more), &|_| Ok(())).await
     }
 
-    /// Publishes what `change` makes of what is published. Returns what has changed.
+    /// Does what somebody wishes, if `may` allows it by what is published. It reads, checks, compiles and
+    /// stores what changes, and nothing else. Returns what has changed.
     ///
     /// # Errors
     ///
-    /// The errors of `change`, and everything that is wrong with what it makes.
+    /// Everything that is wrong with it; paths are those of what is new.
     pub(crate) async fn change(
         &self,
-        change: impl Fn(&Published) -> Result<Published, ApisError>,
+        wish: Wish<'_>,
+        may: &(dyn Fn(&Index) -> Result<(), ApisError> + Sync),
     ) -> Result<Vec<Difference>, ApisError> {
-        for _ in 1..TRIES_MAX {
-            match self.try_change(&change).await {
-                Err(ApisError::Meanwhile) => {}
+        let mut known = self.known.lock().await;
+        let mut tries = 1;
+        loop {
+            self.refresh(&mut known).await?;
+            match self.try_change(wish, may, &mut known).await {
+                Err(ApisError::Meanwhile) if tries < TRIES_MAX => tries += 1,
                 ended => return ended,
             }
         }
-        self.try_change(&change).await
     }
 
     async fn try_change(
         &self,
-        change: impl Fn(&Published) -> Result<Published, ApisError>,
+        wish: Wish<'_>,
+        may: &(dyn Fn(&Index) -> Result<(), ApisError> + Sync),
+        known: &mut Known,
     ) -> Result<Vec<Difference>, ApisError> {
-        let stored = self.stored().await?;
-        let mut new = change(&stored.published)?;
-        let named: HashSet<String> =
-            new.definition.apis.iter().filter_map(|api| api.openapi.clone()).collect();
-        new.documents.retain(|name, _| named.contains(name));
-        let findings = check(&new);
-        if !findings.is_empty() {
-            return Err(ApisError::Invalid(findings));
+        may(&known.index)?;
+        let edit = Edit::of(wish, &known.index)?;
+        let (new, others) = match wish {
+            Wish::Exactly(new) => (Some(new), None),
+            Wish::Beside(new) => (Some(new), Some(&known.index)),
+            Wish::WithoutApi(_) | Wish::WithoutPlan(_) => (None, None),
+        };
+        let stored = self.rows.documents(&edit.wanted(&known.index, new)).await?;
+        let is_new = |api: &Api| edit.apis.contains_key(&api.name);
+        if let Some(new) = new {
+            let text = |document: &str| {
+                let sent = new.documents.get(document);
+                sent.or_else(|| stored.get(document)).map(String::as_str)
+            };
+            let found = check_beside(&new.definition, others, &is_new, &text);
+            if !found.is_empty() {
+                return Err(ApisError::Invalid(found));
+            }
         }
-        let changed = differences(&stored.published, &new);
+        let (before, after) = edit.before_and_after(&known.index, &stored);
+        let changed = differences(&before, &after);
         if changed.is_empty() {
             return Ok(changed);
         }
-        self.check_plans_in_use(&stored.published, &new).await?;
-        let missing = missing_secrets(&new);
+        self.check_plans_in_use(&edit).await?;
+        let missing = new.map(|new| missing_secrets(&new.definition, &is_new)).unwrap_or_default();
         if !missing.is_empty() {
             return Err(ApisError::Invalid(missing));
         }
-        let text =
-            serde_json::to_string(&new).map_err(|error| ApisError::Damaged(error.to_string()))?;
-        if text.len() > DEFINITION_BYTES_MAX {
+        if edit.bytes(&known.index)? > DEFINITION_BYTES_MAX {
             return Err(ApisError::TooLarge);
         }
-        let version = stored.version + 1;
-        self.write(stored.version, vec![Sql::new(sql::WRITE, vec![version.into(), text.into()])])
-            .await?;
-        self.refresh().await?;
+        let version = self.rows.write(known.version, &edit, false).await?;
+        known.removed_by(&edit, version);
+        self.refresh(known).await?;
         Ok(changed)
+    }
+
+    /// Returns what a wish would change.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub(crate) async fn diff(&self, wish: Wish<'_>) -> Result<Vec<Difference>, ApisError> {
+        let known = self.current().await?;
+        let edit = Edit::of(wish, &known.index)?;
+        let stored = self.rows.documents(&edit.wanted(&known.index, None)).await?;
+        let (before, after) = edit.before_and_after(&known.index, &stored);
+        Ok(differences(&before, &after))
     }
 
     /// Returns what is published.
@@ -279,24 +283,91 @@ impl Apis {
     ///
     /// If the store cannot be read.
     pub async fn published(&self) -> Result<Published, ApisError> {
-        Ok(self.stored().await?.published)
+        let mut known = self.current().await?;
+        let mut tries = 1;
+        loop {
+            let all: BTreeSet<String> = known.index.documents().cloned().collect();
+            let documents = self.rows.documents(&all).await?;
+            let before = known.version;
+            self.refresh(&mut known).await?;
+            // The documents are those of the APIs.
+            if known.version == before {
+                return Ok(Published { definition: known.index.definition(), documents });
+            }
+            tries += 1;
+            if tries > READS_MAX {
+                return Err(ApisError::Meanwhile);
+            }
+        }
+    }
+
+    /// Returns an API.
+    ///
+    /// # Errors
+    ///
+    /// [`ApisError::Unknown`] if there is none of this name.
+    pub(crate) async fn api(&self, name: &str) -> Result<Arc<Api>, ApisError> {
+        let known = self.current().await?;
+        let found = known.index.api(name).map(|kept| Arc::clone(&kept.item));
+        found.ok_or_else(|| ApisError::Unknown { what: "API", name: name.to_owned() })
+    }
+
+    /// Returns a plan.
+    ///
+    /// # Errors
+    ///
+    /// [`ApisError::Unknown`] if there is none of this name.
+    pub(crate) async fn plan(&self, name: &str) -> Result<Plan, ApisError> {
+        let known = self.current().await?;
+        let found = known.index.plan(name).map(|kept| kept.item.clone());
+        found.ok_or_else(|| ApisError::Unknown { what: "plan", name: name.to_owned() })
+    }
+
+    /// Returns how many APIs there are, and those of a page in the order of their names.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub(crate) async fn apis(
+        &self,
+        offset: usize,
+        limit: usize,
+    ) -> Result<(usize, Vec<Arc<Api>>), ApisError> {
+        let known = self.current().await?;
+        let all = known.index.apis();
+        let count = all.len();
+        Ok((count, all.skip(offset).take(limit).map(|kept| Arc::clone(&kept.item)).collect()))
+    }
+
+    /// Returns how many plans there are, and those of a page in the order of their names.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub(crate) async fn plans(
+        &self,
+        offset: usize,
+        limit: usize,
+    ) -> Result<(usize, Vec<Plan>), ApisError> {
+        let known = self.current().await?;
+        let all = known.index.plans();
+        let count = all.len();
+        Ok((count, all.skip(offset).take(limit).map(|kept| kept.item.clone()).collect()))
     }
 
     /// Refuses a change that removes the plan of a key: the key would lose its calls.
-    async fn check_plans_in_use(&self, old: &Published, new: &Published) -> Result<(), ApisError> {
-        let has = |published: &Published, name: &str| {
-            published.definition.plans.iter().any(|plan| plan.name == name)
-        };
-        if old.definition.plans.iter().all(|plan| has(new, &plan.name)) {
+    async fn check_plans_in_use(&self, edit: &Edit) -> Result<(), ApisError> {
+        let is_removed = |name: &str| matches!(edit.plans.get(name), Some(None));
+        if edit.plans.values().all(Option::is_some) {
             return Ok(());
         }
         let (mut plan, mut keys) = (String::new(), vec![]);
-        for row in self.store.query(Sql::new(sql::PLANS_IN_USE, vec![])).await? {
+        for row in self.rows.0.query(Sql::new(sql::PLANS_IN_USE, vec![])).await? {
             let [Some(name), Some(key)] = [0, 1].map(|at| row.get(at).and_then(Value::as_text))
             else {
                 continue;
             };
-            if has(old, name) && !has(new, name) && (keys.is_empty() || plan == name) {
+            if is_removed(name) && (keys.is_empty() || plan == name) {
                 name.clone_into(&mut plan);
                 keys.push(key.to_owned());
             }
@@ -310,7 +381,7 @@ impl Apis {
     ///
     /// What is wrong with the subscription: it names a plan or an API that is not published, for example.
     pub async fn check_subscription(&self, to: &Subscription) -> Result<(), ApisError> {
-        to.check(&self.published().await?)
+        to.check(&self.current().await?.index)
     }
 
     /// Says what a key may call.
@@ -319,24 +390,17 @@ impl Apis {
     ///
     /// What is wrong with the subscription.
     pub async fn subscribe(&self, key: &str, to: &Subscription) -> Result<(), ApisError> {
-        for _ in 1..TRIES_MAX {
-            match self.try_subscribe(key, to).await {
-                Err(ApisError::Meanwhile) => {}
-                ended => return ended,
+        let mut known = self.known.lock().await;
+        let mut tries = 1;
+        loop {
+            self.refresh(&mut known).await?;
+            to.check(&known.index)?;
+            match self.rows.subscribe(known.version, key, to).await {
+                Err(ApisError::Meanwhile) if tries < TRIES_MAX => tries += 1,
+                Err(error) => return Err(error),
+                Ok(()) => return self.refresh(&mut known).await,
             }
         }
-        self.try_subscribe(key, to).await
-    }
-
-    async fn try_subscribe(&self, key: &str, to: &Subscription) -> Result<(), ApisError> {
-        let Stored { version, published } = self.stored().await?;
-        to.check(&published)?;
-        let writes = vec![
-            Sql::new(sql::SUBSCRIBE, to.arguments(key)),
-            Sql::new(sql::SET_VERSION, vec![(version + 1).into()]),
-        ];
-        self.write(version, writes).await?;
-        self.refresh().await
     }
 
     /// Returns all subscriptions, by key.
@@ -345,55 +409,7 @@ impl Apis {
     ///
     /// If the store cannot be read.
     pub async fn subscriptions(&self) -> Result<BTreeMap<String, Subscription>, ApisError> {
-        let rows = self.store.query(Sql::new(sql::SUBSCRIPTIONS, vec![])).await?;
-        let read = rows.iter().map(|row| Subscription::read(row));
-        read.collect::<Option<_>>().ok_or_else(|| ApisError::Damaged("a subscription".into()))
-    }
-
-    /// Writes a change of the version that has been read.
-    async fn write(&self, version: i64, writes: Vec<Sql>) -> Result<(), ApisError> {
-        let mut writes = Some(writes);
-        let plan = Plan {
-            ask: vec![Ask::Part(Sql::new(sql::VERSION, vec![]))],
-            decide: move |found: Vec<Answer>| -> Decision<(), ApisError> {
-                let now = match found.first() {
-                    Some(Answer::Rows(rows)) => {
-                        rows.first().and_then(|row| row.first()?.as_integer())
-                    }
-                    _ => None,
-                };
-                if now != Some(version) {
-                    return Decision::Refuse(ApisError::Meanwhile);
-                }
-                let writes = writes.take().into_iter().flatten();
-                Decision::Write(writes.map(Write::Part).collect(), ())
-            },
-        };
-        match self.store.run(plan).await {
-            Ok(_) => Ok(()),
-            Err(Refused::Decision(error)) => Err(error),
-            Err(Refused::Store(error)) => Err(error.into()),
-        }
-    }
-
-    async fn version(&self) -> Result<i64, ApisError> {
-        let rows = self.store.query(Sql::new(sql::VERSION, vec![])).await?;
-        let version = rows.first().and_then(|row| row.first()?.as_integer());
-        version.ok_or_else(|| ApisError::Damaged("its version".into()))
-    }
-
-    async fn stored(&self) -> Result<Stored, ApisError> {
-        let rows = self.store.query(Sql::new(sql::READ, vec![])).await?;
-        let Some([Value::Integer(version), definition]) = rows.first().map(|row| &row[..]) else {
-            return Err(ApisError::Damaged("its row".into()));
-        };
-        let text = definition.as_text().unwrap_or_default();
-        let published = if text.is_empty() {
-            Published::default()
-        } else {
-            serde_json::from_str(text).map_err(|error| ApisError::Damaged(error.to_string()))?
-        };
-        Ok(Stored { version: *version, published })
+        self.rows.subscriptions(-1).await
     }
 
     /// Serves what another process has published, if anything has changed.
@@ -402,114 +418,151 @@ impl Apis {
     ///
     /// If the store cannot be read; what is served then stays.
     pub async fn follow(&self) -> Result<(), ApisError> {
-        let served = self.served.read().unwrap_or_else(PoisonError::into_inner).version;
-        if self.version().await? == served { Ok(()) } else { self.refresh().await }
+        self.current().await.map(drop)
     }
 
-    /// Serves what the store says. An API that has not changed stays as it is, with its connections and
-    /// counters.
-    async fn refresh(&self) -> Result<(), ApisError> {
-        let _changing = self.changing.lock().await;
-        let stored = self.stored().await?;
-        let subscriptions = self.subscriptions().await?;
-        let subscriptions = subscriptions.into_iter().map(|(key, to)| (key, Arc::new(to)));
-        let plans = self.plans_of(&stored.published);
+    /// Returns what is known, after what others have changed has been read.
+    async fn current(&self) -> Result<MutexGuard<'_, Known>, ApisError> {
+        let mut known = self.known.lock().await;
+        self.refresh(&mut known).await?;
+        Ok(known)
+    }
+
+    /// Reads what has changed since the last time, and serves it.
+    async fn refresh(&self, known: &mut Known) -> Result<(), ApisError> {
+        let mut state = self.rows.state().await?;
+        if state.is_whole {
+            self.divide(state.version).await?;
+            state = self.rows.state().await?;
+        }
+        if state.version == known.version {
+            return Ok(());
+        }
+        let since = known.version;
+        // Whoever knows nothing yet has nothing to forget.
+        if since >= 0 && state.removed > known.removed {
+            known.keep_only(&self.rows.names().await?);
+        }
+        let subscriptions = self.rows.subscriptions(since).await?;
+        if !subscriptions.is_empty() {
+            let mut all = HashMap::clone(&self.shared.subscriptions.load());
+            all.extend(subscriptions.into_iter().map(|(key, to)| (key, Arc::new(to))));
+            self.shared.subscriptions.store(Arc::new(all));
+        }
+        let mut plans = Reading::after(since, Kind::Plan);
+        while let Some(rows) = some(self.rows.next(&mut plans).await?) {
+            for row in rows {
+                known.index.put_plan(row.place, row.item()?, row.text.len());
+            }
+        }
         // Until all APIs have changed, some of their calls are limited by plans that are about to go.
+        let plans = self.plans_of(&known.index);
         let mut all = HashMap::clone(&self.shared.plans.load());
         all.extend(plans.iter().map(|(name, plan)| (name.clone(), Arc::clone(plan))));
         self.shared.plans.store(Arc::new(all));
-        self.shared.subscriptions.store(Arc::new(subscriptions.collect()));
-        if let Some(door) = self.door.get().and_then(Weak::upgrade) {
-            self.publish(&stored, &door);
-        }
+        self.read_apis(known, since).await?;
         self.shared.plans.store(Arc::new(plans));
+        (known.version, known.removed) = (state.version, state.removed);
         Ok(())
     }
 
+    /// Reads APIs and documents that have changed, and serves them as they come, so that the texts of few documents
+    /// are in memory at a time.
+    async fn read_apis(&self, known: &mut Known, since: i64) -> Result<(), ApisError> {
+        let Known { index, serving, .. } = known;
+        if let Some(serving) = serving {
+            serving.begin();
+        }
+        let mut apis = Reading::after(since, Kind::Api);
+        while let Some(rows) = some(self.rows.next(&mut apis).await?) {
+            for row in rows {
+                index.put_api(row.place, row.item()?, row.text.len());
+                if let Some(serving) = serving {
+                    serving.note(&row.name);
+                }
+            }
+        }
+        let mut documents = Reading::after(since, Kind::Document);
+        while let Some(rows) = some(self.rows.next(&mut documents).await?) {
+            let mut users = vec![];
+            let mut texts = BTreeMap::new();
+            for Row { name, text, .. } in rows {
+                index.put_document(name.clone(), &text);
+                users.extend_from_slice(index.users(&name));
+                texts.insert(name, text);
+            }
+            if let Some(serving) = serving {
+                users.iter().for_each(|user| serving.note(user));
+                serving.serve(&users, index, &texts);
+            }
+        }
+        if let Some(serving) = serving {
+            let texts = self.rows.documents(&serving.wanted(index)).await?;
+            serving.serve_rest(index, &texts);
+        }
+        Ok(())
+    }
+
+    /// Divides what an earlier version of the program has published as one text into rows.
+    async fn divide(&self, version: i64) -> Result<(), ApisError> {
+        let whole = self.rows.whole().await?;
+        let edit = Edit::of(Wish::Exactly(&whole), &Index::default())?;
+        match self.rows.write(version, &edit, true).await {
+            // Another node has.
+            Ok(_) | Err(ApisError::Meanwhile) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Returns the plans as they are now; those that have not changed keep their counters.
-    fn plans_of(&self, published: &Published) -> HashMap<String, Arc<PlanLimit>> {
+    fn plans_of(&self, index: &Index) -> HashMap<String, Arc<PlanLimit>> {
         let before = self.shared.plans.load();
-        let plans = published.definition.plans.iter().map(|plan| {
+        let plans = index.plans().map(|Kept { item: plan, .. }| {
             let kept = before.get(&plan.name).filter(|kept| kept.plan == *plan).cloned();
             (plan.name.clone(), kept.unwrap_or_else(|| Arc::new(PlanLimit::new(plan))))
         });
         plans.collect()
     }
+}
 
-    fn publish(&self, stored: &Stored, door: &Arc<FrontDoor>) {
-        let mut served = self.served.write().unwrap_or_else(PoisonError::into_inner);
-        let live = door.live();
-        let local = local(door);
-        let mut apis = BTreeMap::new();
-        let mut compiled = Compiled::new();
-        let documents = &stored.published.documents;
-        let hash = |text: &String| -> [u8; 32] { Sha256::digest(text).into() };
-        let hashes: HashMap<&String, [u8; 32]> =
-            documents.iter().map(|(name, text)| (name, hash(text))).collect();
-        for api in &stored.published.definition.apis {
-            let named = api.openapi.as_ref().and_then(|name| documents.get_key_value(name));
-            let hash = named.and_then(|(name, _)| hashes.get(name).copied());
-            let before = served.apis.get(&api.name);
-            let is_same = before.is_some_and(|(was, of)| **was == *api && *of == hash);
-            let api = match before {
-                Some((was, _)) if is_same => Arc::clone(was),
-                _ => Arc::new(api.clone()),
-            };
-            if !is_same {
-                let text = named.zip(hash).map(|((_, text), hash)| (text.as_str(), hash));
-                if let Err(reason) = self.publish_one(&api, text, &mut compiled, live, &local) {
-                    tracing::error!(api = api.name, reason, "an API cannot be served");
-                    live.withdraw(&api.base());
-                    continue;
-                }
-            }
-            apis.insert(api.name.clone(), (api, hash));
+impl Known {
+    /// Forgets what this process itself has removed.
+    fn removed_by(&mut self, edit: &Edit, version: i64) {
+        if !edit.removes() {
+            return;
         }
-        let bases: Vec<String> = apis.values().map(|(api, _)| api.base()).collect();
-        for (api, _) in served.apis.values() {
-            let base = api.base();
-            if !bases.iter().any(|other| other.eq_ignore_ascii_case(&base)) {
-                live.withdraw(&base);
-            }
-        }
-        *served = Served { version: stored.version, apis };
+        let gone = |item: &(&String, bool)| item.1;
+        let plans = edit.plans.iter().map(|(name, new)| (name, new.is_none()));
+        plans.filter(gone).for_each(|(name, _)| self.index.remove_plan(name));
+        let documents = edit.documents.iter().map(|(name, new)| (name, new.is_none()));
+        documents.filter(gone).for_each(|(name, _)| self.index.remove_document(name));
+        let apis = edit.apis.iter().map(|(name, new)| (name, new.is_none()));
+        apis.filter(gone).for_each(|(name, _)| self.remove_api(name));
+        self.removed = version;
     }
 
-    fn publish_one(
-        &self,
-        api: &Arc<Api>,
-        document: Option<(&str, [u8; 32])>,
-        compiled: &mut Compiled,
-        live: &LiveRoutes<ApiClient>,
-        local: &Local,
-    ) -> Result<(), String> {
-        let operations = match document {
-            None => None,
-            Some((text, hash)) => {
-                Some(match compiled.entry((hash, api.scopes.clone(), api.validate)) {
-                    Entry::Occupied(known) => Arc::clone(known.get()),
-                    Entry::Vacant(new) => {
-                        let read = Operations::read(text, &api.scopes, api.validate)?;
-                        Arc::clone(new.insert(Arc::new(read)))
-                    }
-                })
-            }
-        };
-        let prepared = LiveApi::new(api, operations, &self.shared, local)?;
-        live.publish(Arc::new(prepared).routes()).map_err(|error| error.to_string())
+    /// Forgets what the store no longer has.
+    fn keep_only(&mut self, names: &HashSet<(Kind, String)>) {
+        let is_gone = |kind: Kind, name: &&String| !names.contains(&(kind, (*name).clone()));
+        let plans = self.index.plans().map(|kept| &kept.item.name);
+        let plans: Vec<_> = plans.filter(|name| is_gone(Kind::Plan, name)).cloned().collect();
+        plans.iter().for_each(|name| self.index.remove_plan(name));
+        let documents = self.index.documents().filter(|name| is_gone(Kind::Document, name));
+        let documents: Vec<_> = documents.cloned().collect();
+        documents.iter().for_each(|name| self.index.remove_document(name));
+        let apis = self.index.apis().map(|kept| &kept.item.name);
+        let apis: Vec<_> = apis.filter(|name| is_gone(Kind::Api, name)).cloned().collect();
+        apis.iter().for_each(|name| self.remove_api(name));
+    }
+
+    fn remove_api(&mut self, name: &str) {
+        self.index.remove_api(name);
+        if let Some(serving) = &mut self.serving {
+            serving.note(name);
+        }
     }
 }
 
-/// Returns what answers requests to parts of this server.
-fn local(door: &Arc<FrontDoor>) -> Local {
-    let door = Arc::downgrade(door);
-    Arc::new(move |head, body| {
-        let door = door.clone();
-        Box::pin(async move {
-            match door.upgrade() {
-                Some(door) => door.answer(head, body).await,
-                None => homeroom_http::empty_response(http::StatusCode::SERVICE_UNAVAILABLE),
-            }
-        })
-    })
+fn some<T>(rows: Vec<T>) -> Option<Vec<T>> {
+    (!rows.is_empty()).then_some(rows)
 }

@@ -9,7 +9,10 @@ use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::balance::HashBy;
-use crate::definition::{Api, Balance, Headers, Peer, Plan, Published, Security, Sticky};
+use crate::definition::{
+    Api, Balance, Definition, Headers, Peer, Plan, Published, Security, Sticky,
+};
+use crate::index::Index;
 use crate::limits::By;
 use crate::operations::{Operations, names};
 use crate::target::fault_of_path;
@@ -89,8 +92,19 @@ impl Findings<'_> {
 
 /// Returns all that is wrong with a definition.
 pub fn check(published: &Published) -> Vec<Finding> {
+    let text = |document: &str| published.documents.get(document).map(String::as_str);
+    check_beside(&published.definition, None, &|_| true, &text)
+}
+
+/// Returns all that is wrong with a definition that is to be published beside `others`, of which it replaces
+/// those of its names. `is_new` tells APIs that have not been checked before, and `text` what a document says.
+pub(crate) fn check_beside<'a>(
+    definition: &Definition,
+    others: Option<&Index>,
+    is_new: &dyn Fn(&Api) -> bool,
+    text: &dyn Fn(&str) -> Option<&'a str>,
+) -> Vec<Finding> {
     let mut found = vec![];
-    let definition = &published.definition;
     let mut names = HashSet::new();
     for (number, plan) in definition.plans.iter().enumerate() {
         let mut findings = Findings { found: &mut found, path: format!("plans[{number}]") };
@@ -100,22 +114,34 @@ pub fn check(published: &Published) -> Vec<Finding> {
         check_plan(plan, &mut findings);
     }
     let plans = names;
+    let own: HashSet<&str> = definition.apis.iter().map(|api| api.name.as_str()).collect();
+    let is_there = |plan: &String| others.is_some_and(|others| others.plan(plan).is_some());
+    let other_at = |base: &str| others?.at(base).filter(|other| !own.contains(other));
     let (mut names, mut bases) = (HashSet::new(), HashSet::new());
     for (number, api) in definition.apis.iter().enumerate() {
         let mut findings = Findings { found: &mut found, path: format!("apis[{number}]") };
         if !names.insert(&api.name) {
             findings.add("name", format!("there are two APIs called {}", api.name));
         }
-        if !bases.insert(api.base().to_ascii_lowercase()) {
-            let message = format!("another API has {}; choose another version", api.base());
+        let base = api.base();
+        if !bases.insert(base.to_ascii_lowercase()) || other_at(&base).is_some() {
+            let message = format!("another API has {base}; choose another version");
             findings.add("context", message);
         }
-        if let Some(plan) = api.plan.as_ref().filter(|plan| !plans.contains(plan)) {
+        let is_missing = |plan: &&String| !plans.contains(plan) && !is_there(plan);
+        if let Some(plan) = api.plan.as_ref().filter(is_missing) {
             findings.add("plan", format!("there is no plan {plan}; define it under [[plans]]"));
         }
-        check_api(api, published, &mut findings);
+        if is_new(api) {
+            let text = api.openapi.as_deref().and_then(text);
+            check_api(api, text, &mut findings);
+        }
     }
-    if definition.apis.len() + definition.plans.len() > APIS_MAX {
+    let all = others.map_or(0, |others| {
+        let plans = others.plans().filter(|kept| !plans.contains(&kept.item.name)).count();
+        plans + others.apis().len() - own.iter().filter(|own| others.api(own).is_some()).count()
+    });
+    if all + definition.apis.len() + definition.plans.len() > APIS_MAX {
         let mut findings = Findings { found: &mut found, path: String::new() };
         findings.add("", format!("there are more than {APIS_MAX} APIs and plans"));
     }
@@ -160,7 +186,7 @@ fn check_segment(member: &str, segment: &str, findings: &mut Findings<'_>) {
     }
 }
 
-fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
+fn check_api(api: &Api, document: Option<&str>, findings: &mut Findings<'_>) {
     check_name("name", &api.name, findings);
     check_segment("context", &api.context, findings);
     check_segment("version", &api.version, findings);
@@ -190,11 +216,10 @@ fn check_api(api: &Api, published: &Published, findings: &mut Findings<'_>) {
     check_issuers(api, findings);
     check_choice(api, findings);
     let names_some = api.limits.0.iter().any(|limit| !limit.operations.is_empty());
-    let operations = api.openapi.as_ref().filter(|_| names_some);
-    let operations = operations.and_then(|name| names(published.documents.get(name)?).ok());
+    let operations = document.filter(|_| names_some).and_then(|text| names(text).ok());
     check_limits(api, operations.as_deref(), findings);
     if let Some(name) = &api.openapi {
-        match published.documents.get(name) {
+        match document {
             None => {
                 let message = format!(
                     "there is no document {name} that can be read: it is a file \

@@ -2,8 +2,8 @@
 //! subscribed to it, within limits, with changes of headers and bodies, by upstreams or by a part of this
 //! server.
 //!
-//! A [`Definition`] is checked as a whole and stored as one row; every node serves the newest. An API is
-//! compiled when it is published, so that a call only looks up.
+//! Each plan, API and document is a row of its own; a change is checked and stored by itself, and every node reads
+//! what has changed. An API is compiled when it is published, so that a call only looks up.
 //!
 //! ```
 //! use homeroom_apis::{Published, check};
@@ -26,15 +26,18 @@ mod check;
 mod counts;
 mod definition;
 mod diff;
+mod edit;
 mod error;
 mod groups;
 mod headers;
+mod index;
 mod issuer;
 mod limit;
 mod limits;
 mod live_api;
 mod management;
 mod meter;
+mod missing;
 mod operations;
 mod path;
 mod peer;
@@ -43,13 +46,14 @@ mod quota;
 mod read;
 mod repeats;
 mod requests;
+mod rows;
 mod schema;
 mod secret;
 mod sent;
+mod serving;
 mod sql;
 mod subscription;
 mod target;
-mod together;
 mod transform;
 mod unique_json;
 mod units;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::check::{Finding, check};
 use crate::definition::{Definition, Published};
+use crate::edit::free_name;
 use crate::places::{Form, Places};
 use crate::sent;
 
@@ -158,17 +159,8 @@ fn read_file(
 
 /// Adds a document and returns its name, which differs from `short` where another has that already:
 /// two folders may have documents of one name.
-pub(crate) fn keep_document(
-    documents: &mut BTreeMap<String, String>,
-    short: &str,
-    text: String,
-) -> String {
-    let mut unique = short.to_owned();
-    let mut number = 2;
-    while documents.get(&unique).is_some_and(|other| *other != text) {
-        unique = format!("{number}-{short}");
-        number += 1;
-    }
+fn keep_document(documents: &mut BTreeMap<String, String>, short: &str, text: String) -> String {
+    let unique = free_name(short, |name| documents.get(name).is_some_and(|other| *other != text));
     documents.insert(unique.clone(), text);
     unique
 }

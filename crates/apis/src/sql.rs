@@ -1,19 +1,48 @@
 //! The SQL of this crate, in the dialect that both databases understand.
 
-pub(crate) const VERSION: &str = "SELECT version FROM published WHERE id = 1";
+/// The version of the last change, that of the last one that removed something, and whether all is still in one row,
+/// as earlier versions of the program had it.
+pub(crate) const STATE: &str = "SELECT s.version, s.removed, \
+     CAST(CASE WHEN p.definition = '' THEN 0 ELSE 1 END AS BIGINT) \
+     FROM published_state AS s JOIN published AS p ON p.id = s.id WHERE s.id = 1";
 
-pub(crate) const READ: &str = "SELECT version, definition FROM published WHERE id = 1";
+pub(crate) const VERSION: &str = "SELECT version FROM published_state WHERE id = 1";
 
-pub(crate) const WRITE: &str = "UPDATE published SET version = ?1, definition = ?2 WHERE id = 1";
+pub(crate) const SET_VERSION: &str = "UPDATE published_state SET version = ?1 WHERE id = 1";
 
-pub(crate) const SET_VERSION: &str = "UPDATE published SET version = ?1 WHERE id = 1";
+pub(crate) const SET_REMOVED: &str =
+    "UPDATE published_state SET version = ?1, removed = ?1 WHERE id = 1";
 
+/// Items of a kind from a version and a name on, in the order of their last changes.
+pub(crate) const CHANGED: &str = "SELECT name, place, version, definition FROM published_item \
+     WHERE kind = ?1 AND (version, name) > (?2, ?3) ORDER BY version, name LIMIT 200";
+
+pub(crate) const NAMES: &str = "SELECT kind, name FROM published_item";
+
+pub(crate) const TEXT: &str = "SELECT definition FROM published_item WHERE kind = ?1 AND name = ?2";
+
+pub(crate) const PUT: &str = "INSERT INTO published_item (kind, name, place, version, definition) \
+     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (kind, name) DO UPDATE SET place = excluded.place, \
+     version = excluded.version, definition = excluded.definition";
+
+pub(crate) const MOVE: &str =
+    "UPDATE published_item SET place = ?3, version = ?4 WHERE kind = ?1 AND name = ?2";
+
+pub(crate) const REMOVE: &str = "DELETE FROM published_item WHERE kind = ?1 AND name = ?2";
+
+/// What earlier versions of the program wrote: everything as one text.
+pub(crate) const WHOLE: &str = "SELECT definition FROM published WHERE id = 1";
+
+/// Its version stays, so that a node of an earlier version serves on what it has.
+pub(crate) const FORGET_WHOLE: &str = "UPDATE published SET definition = '' WHERE id = 1";
+
+/// Subscriptions that have changed after a version.
 pub(crate) const SUBSCRIPTIONS: &str =
-    "SELECT api_key, plan, apis, scopes FROM subscription ORDER BY api_key";
+    "SELECT api_key, plan, apis, scopes FROM subscription WHERE version > ?1 ORDER BY api_key";
 
-pub(crate) const SUBSCRIBE: &str = "INSERT INTO subscription (api_key, plan, apis, scopes) \
-     VALUES (?1, ?2, ?3, ?4) ON CONFLICT (api_key) DO UPDATE SET plan = excluded.plan, \
-     apis = excluded.apis, scopes = excluded.scopes";
+pub(crate) const SUBSCRIBE: &str = "INSERT INTO subscription (api_key, plan, apis, scopes, version) \
+     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (api_key) DO UPDATE SET plan = excluded.plan, \
+     apis = excluded.apis, scopes = excluded.scopes, version = excluded.version";
 
 /// The plans that keys in force have. Who the keys are is the access part's to say; what is asked of its
 /// table is only which of them are revoked or gone.

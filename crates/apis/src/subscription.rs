@@ -3,8 +3,8 @@
 use homeroom_store::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::definition::Published;
 use crate::error::{ApisError, NAMED_MAX};
+use crate::index::Index;
 
 /// Most APIs and scopes of a key.
 const NAMES_MAX: usize = 1_000;
@@ -33,25 +33,23 @@ impl Subscription {
     /// # Errors
     ///
     /// [`ApisError::Subscription`] says what is missing, or wrong with it as such.
-    pub(crate) fn check(&self, published: &Published) -> Result<(), ApisError> {
+    pub(crate) fn check(&self, published: &Index) -> Result<(), ApisError> {
         if let Some(fault) = self.fault() {
             return Err(ApisError::Subscription(fault));
         }
-        let Published { definition, .. } = published;
         let list =
             |names: Vec<&str>| if names.is_empty() { "none".into() } else { names.join(", ") };
         if let Some(plan) = &self.plan
-            && !definition.plans.iter().any(|own| own.name == *plan)
+            && published.plan(plan).is_none()
         {
-            let known = list(definition.plans.iter().map(|own| own.name.as_str()).collect());
+            let known = list(published.plans().map(|own| own.item.name.as_str()).collect());
             return Err(ApisError::Subscription(format!(
                 "there is no plan {plan}; plans: {known}"
             )));
         }
-        let is_unknown =
-            |name: &&String| *name != "*" && !definition.apis.iter().any(|own| own.name == **name);
+        let is_unknown = |name: &&String| *name != "*" && published.api(name).is_none();
         if let Some(name) = self.apis.iter().find(is_unknown) {
-            let known = definition.apis.iter().map(|own| own.name.as_str()).take(NAMED_MAX);
+            let known = published.apis().map(|own| own.item.name.as_str()).take(NAMED_MAX);
             let known = list(known.collect());
             return Err(ApisError::Subscription(format!("there is no API {name}; APIs: {known}")));
         }
@@ -79,9 +77,10 @@ impl Subscription {
         Some((key.as_text()?.to_owned(), Self { plan, apis: list(apis)?, scopes: list(scopes)? }))
     }
 
-    /// Returns the arguments of [`crate::sql::SUBSCRIBE`].
-    pub(crate) fn arguments(&self, key: &str) -> Vec<Value> {
+    /// Returns the arguments of [`crate::sql::SUBSCRIBE`] for a version.
+    pub(crate) fn arguments(&self, key: &str, version: i64) -> Vec<Value> {
         let list = |names: &[String]| Value::Text(serde_json::Value::from(names).to_string());
-        vec![key.into(), self.plan.clone().into(), list(&self.apis), list(&self.scopes)]
+        let (apis, scopes) = (list(&self.apis), list(&self.scopes));
+        vec![key.into(), self.plan.clone().into(), apis, scopes, version.into()]
     }
 }

@@ -1,10 +1,12 @@
 //! What is published, on each database.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use homeroom_apis::{
     Apis, ApisError, ApisRequest, Definition, Published, Subscription, differences, write,
 };
+use homeroom_store::{Answer, Decision, Plan, Sql, Store, Write};
 use homeroom_testkit::trial;
 use proptest::prelude::*;
 
@@ -131,6 +133,68 @@ async fn a_key_subscribes_to_what_is_published_by_a_plan_that_is_there() {
         let unknown = ApisRequest::Subscribe { key: "nobody".into(), subscription: all };
         let unknown = apis.manage(unknown).await;
         assert!(matches!(unknown, Err(ApisError::Unknown { what: "key", .. })), "{name}");
+    }
+}
+
+/// Publishes as earlier versions of the program did: everything as one text.
+async fn publish_whole(store: &Store, whole: &Published) {
+    let text = serde_json::to_string(whole).unwrap();
+    let decide = move |_: Vec<Answer>| -> Decision<(), ()> {
+        let write = "UPDATE published SET version = 7, definition = ?1 WHERE id = 1";
+        Decision::Write(vec![Write::Part(Sql::new(write, vec![text.clone().into()]))], ())
+    };
+    store.run(Plan { ask: vec![], decide }).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_an_earlier_version_has_published_as_one_text_is_carried_over() {
+    for (name, store) in trial::on_each(&[]).unwrap() {
+        publish_whole(&store, &pay("10s")).await;
+        let (here, there) = (Apis::new(store.clone()), Apis::new(store.clone()));
+
+        let (one, other) = tokio::join!(exported(&here), exported(&there));
+        let same = here.apply(pay("10s")).await.unwrap();
+        let changed = here.apply(pay("20s")).await.unwrap();
+
+        assert_eq!((one, other), (pay("10s"), pay("10s")), "{name}");
+        assert_eq!((same.len(), changed.len()), (0, 1), "{name}");
+        assert_eq!(exported(&there).await, pay("20s"), "{name}");
+        let left = Sql::new("SELECT version, definition FROM published", vec![]);
+        let left = store.query(left).await.unwrap();
+        assert_eq!(left, [vec![7.into(), "".into()]], "{name}: a node of before sees no change");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_change_is_lost_where_several_processes_change_at_the_same_time() {
+    let one = |name: &str| {
+        let text = format!(
+            "[[apis]]\nname = '{name}'\ncontext = '{name}'\nversion = 'v1'\nupstream = ['http://a']\n"
+        );
+        Published { documents: BTreeMap::new(), ..published(&text) }
+    };
+    for (name, store) in trial::on_each(&[]).unwrap() {
+        let nodes: Vec<_> = (0..3).map(|_| Arc::new(Apis::new(store.clone()))).collect();
+
+        let mut changing = tokio::task::JoinSet::new();
+        for (at, node) in nodes.iter().enumerate() {
+            for number in 0..8 {
+                let (node, new) = (Arc::clone(node), Box::new(one(&format!("a{at}-{number}"))));
+                changing.spawn(async move {
+                    node.manage(ApisRequest::Apply { new, prune: false }).await.map(drop)
+                });
+            }
+        }
+        let ended = changing.join_all().await;
+
+        assert!(ended.iter().all(Result::is_ok), "{name}: {ended:?}");
+        for node in &nodes {
+            assert_eq!(exported(node).await.definition.apis.len(), 24, "{name}");
+        }
+        nodes[0].apply(one("a1-1")).await.unwrap();
+        for node in &nodes {
+            assert_eq!(exported(node).await, one("a1-1"), "{name}");
+        }
     }
 }
 

@@ -133,6 +133,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0025_course_tags.sql"),
         postgres: include_str!("../migrations/0025_course_tags.sql"),
     },
+    Migration {
+        version: 27,
+        name: "published_items",
+        sqlite: include_str!("../migrations/0027_published_items.sql"),
+        postgres: include_str!("../migrations/0027_published_items.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

@@ -1,7 +1,7 @@
 //! One API, one plan, and their lists.
 
 use homeroom_access::Call;
-use homeroom_http::{Kind, Problem, Query, Response, empty_response, json_answer, json_response};
+use homeroom_http::{Kind, Problem, Query, empty_response, json_answer, json_response};
 use http::{HeaderValue, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
@@ -10,13 +10,14 @@ use serde_json::{Map, Value};
 
 use super::base::{Answered, BASE};
 use super::problem::{of, of_findings};
-use super::whole::{answer, read_text, strange_places};
+use super::whole::{answer, check_places, read_text};
 use crate::apis::Apis;
 use crate::check::Finding;
 use crate::definition::{Api, Definition, Plan, Published};
+use crate::edit::Wish;
 use crate::error::ApisError;
+use crate::index::Index;
 use crate::places::Form;
-use crate::together::together;
 
 /// Items of a page unless the request says otherwise.
 pub(super) const PAGE: usize = 100;
@@ -25,30 +26,29 @@ pub(super) const PAGE_MAX: usize = 1_000;
 
 /// Lists APIs by name.
 pub(super) async fn list_apis(apis: &Apis, call: &mut Call) -> Answered {
-    let published = apis.published().await.map_err(of)?;
-    page(call, published.definition.apis, |api| &api.name)
+    let (offset, limit) = page_of(call)?;
+    let (total, shown) = apis.apis(offset, limit).await.map_err(of)?;
+    let shown: Vec<&Api> = shown.iter().map(|api| &**api).collect();
+    page(call, total, &shown)
 }
 
 /// Lists plans by name.
 pub(super) async fn list_plans(apis: &Apis, call: &mut Call) -> Answered {
-    let published = apis.published().await.map_err(of)?;
-    page(call, published.definition.plans, |plan| &plan.name)
+    let (offset, limit) = page_of(call)?;
+    let (total, shown) = apis.plans(offset, limit).await.map_err(of)?;
+    page(call, total, &shown)
 }
 
 /// Shows an API.
 pub(super) async fn get_api(apis: &Apis, call: &mut Call) -> Answered {
-    let name = call.params.get("name").to_owned();
-    let published = apis.published().await.map_err(of)?;
-    let found = published.definition.apis.into_iter().find(|api| api.name == name);
-    show(call, found, "API", name)
+    let found = apis.api(call.params.get("name")).await.map_err(of)?;
+    show(call, &*found)
 }
 
 /// Shows a plan.
 pub(super) async fn get_plan(apis: &Apis, call: &mut Call) -> Answered {
-    let name = call.params.get("name").to_owned();
-    let published = apis.published().await.map_err(of)?;
-    let found = published.definition.plans.into_iter().find(|plan| plan.name == name);
-    show(call, found, "plan", name)
+    let found = apis.plan(call.params.get("name")).await.map_err(of)?;
+    show(call, &found)
 }
 
 /// Publishes an API, or replaces it. Its document may be within it.
@@ -66,30 +66,8 @@ pub(super) async fn put_api(apis: &Apis, call: &mut Call) -> Answered {
     }
     let api: Api = parsed(members)?;
     new.definition.apis.push(api.clone());
-    let changed = apis.change(|old| {
-        let strange = strange_places(old, &new);
-        if !strange.is_empty() {
-            return Err(ApisError::Invalid(strange));
-        }
-        // The document that it had is replaced and not kept beside the new one.
-        let mut rest = old.clone();
-        rest.definition.apis.retain(|own| own.name != name);
-        if !new.documents.is_empty() {
-            let named = |document: &String| {
-                rest.definition.apis.iter().any(|api| api.openapi.as_ref() == Some(document))
-            };
-            rest.documents.retain(|document, _| named(document));
-        }
-        let mut all = together(&rest, &new);
-        // It keeps its place, so that applying and exporting change nothing else.
-        if let Some(place) = old.definition.apis.iter().position(|own| own.name == name)
-            && let Some(own) = all.definition.apis.pop()
-        {
-            all.definition.apis.insert(place, own);
-        }
-        Ok(all)
-    });
-    let changed = changed.await.map_err(of_item)?;
+    let may = |old: &Index| check_places(old, &new);
+    let changed = apis.change(Wish::Beside(&new), &may).await.map_err(of_item)?;
     put(&changed, "apis", &name, &api)
 }
 
@@ -99,43 +77,21 @@ pub(super) async fn put_plan(apis: &Apis, call: &mut Call) -> Answered {
     let plan: Plan = parsed(read_object(call, &name).await?)?;
     let definition = Definition { plans: vec![plan.clone()], apis: vec![] };
     let new = Published { definition, ..Published::default() };
-    let changed = apis.change(|old| Ok(together(old, &new)));
-    let changed = changed.await.map_err(of_item)?;
+    let changed = apis.change(Wish::Beside(&new), &|_| Ok(())).await.map_err(of_item)?;
     put(&changed, "plans", &name, &plan)
 }
 
 /// Withdraws an API. Subscriptions to it stay.
 pub(super) async fn delete_api(apis: &Apis, call: &mut Call) -> Answered {
     let name = call.params.get("name").to_owned();
-    let removed = apis.change(|old| {
-        let mut rest = old.clone();
-        rest.definition.apis.retain(|own| own.name != name);
-        if rest.definition.apis.len() == old.definition.apis.len() {
-            return Err(ApisError::Unknown { what: "API", name: name.clone() });
-        }
-        Ok(rest)
-    });
-    removed.await.map_err(of)?;
+    apis.change(Wish::WithoutApi(&name), &|_| Ok(())).await.map_err(of)?;
     Ok(empty_response(StatusCode::NO_CONTENT))
 }
 
 /// Removes a plan that no API names and no key has.
 pub(super) async fn delete_plan(apis: &Apis, call: &mut Call) -> Answered {
     let name = call.params.get("name").to_owned();
-    let removed = apis.change(|old| {
-        let mut rest = old.clone();
-        rest.definition.plans.retain(|own| own.name != name);
-        if rest.definition.plans.len() == old.definition.plans.len() {
-            return Err(ApisError::Unknown { what: "plan", name: name.clone() });
-        }
-        let users = rest.definition.apis.iter().filter(|api| api.plan.as_ref() == Some(&name));
-        let apis: Vec<String> = users.map(|api| api.name.clone()).collect();
-        if apis.is_empty() {
-            return Ok(rest);
-        }
-        Err(ApisError::InUse { plan: name.clone(), apis, keys: vec![] })
-    });
-    removed.await.map_err(of)?;
+    apis.change(Wish::WithoutPlan(&name), &|_| Ok(())).await.map_err(of)?;
     Ok(empty_response(StatusCode::NO_CONTENT))
 }
 
@@ -201,24 +157,19 @@ fn put<T: Serialize>(
     Ok(response)
 }
 
-fn show<T: Serialize>(
-    call: &Call,
-    found: Option<T>,
-    what: &'static str,
-    name: String,
-) -> Result<Response, Problem> {
-    let found = found.ok_or_else(|| of(ApisError::Unknown { what, name }))?;
+fn show(call: &Call, found: &impl Serialize) -> Answered {
     json_answer(call, &serde_json::to_value(found).map_err(Problem::internal)?)
 }
 
-/// Answers with a page of items in the order of their names; `Total-Count` is the number of all.
-fn page<T: Serialize>(call: &Call, mut items: Vec<T>, name: impl Fn(&T) -> &String) -> Answered {
+/// Returns where the page begins that is asked for, and its size.
+fn page_of(call: &Call) -> Result<(usize, usize), Problem> {
     let query = call.query()?;
     let offset = number(&query, "offset", 0, usize::MAX)?;
-    let limit = number(&query, "limit", PAGE, PAGE_MAX)?;
-    items.sort_by(|a, b| name(a).cmp(name(b)));
-    let total = items.len();
-    let shown: Vec<T> = items.into_iter().skip(offset).take(limit).collect();
+    Ok((offset, number(&query, "limit", PAGE, PAGE_MAX)?))
+}
+
+/// Answers with a page of items; `Total-Count` is the number of all.
+fn page(call: &Call, total: usize, shown: &[impl Serialize]) -> Answered {
     let mut response = json_answer(call, &serde_json::to_value(shown).map_err(Problem::internal)?)?;
     response.headers_mut().insert("total-count", total.into());
     Ok(response)

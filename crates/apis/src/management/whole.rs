@@ -13,12 +13,12 @@ use super::problem::{of, of_findings};
 use crate::apis::Apis;
 use crate::check::Finding;
 use crate::definition::Published;
-use crate::diff::differences;
+use crate::edit::Wish;
 use crate::error::ApisError;
+use crate::index::Index;
 use crate::places::Form;
 use crate::secret::is_reserved;
 use crate::sent::{Sent, add_lines, of_request};
-use crate::together::together;
 
 /// Media type of definitions as files state them.
 const TOML: &str = "application/toml";
@@ -35,16 +35,8 @@ const MEDIA: [(&str, Option<Form>); 5] = [
 pub(super) async fn apply(apis: &Apis, call: &mut Call) -> Answered {
     let prunes = flag(&call.query()?, "prune")?.unwrap_or(false);
     let (new, text, form) = read(call).await?;
-    let may = |old: &Published, new: &Published| {
-        let strange = strange_places(old, new);
-        if strange.is_empty() { Ok(()) } else { Err(ApisError::Invalid(strange)) }
-    };
-    let changed = if prunes {
-        apis.change(|old| may(old, &new).map(|()| new.clone())).await
-    } else {
-        apis.put(&new, &may).await
-    };
-    match changed {
+    let wish = if prunes { Wish::Exactly(&new) } else { Wish::Beside(&new) };
+    match apis.change(wish, &|old| check_places(old, &new)).await {
         Ok(changed) => Ok(answer(&json!({ "changed": changed }))),
         Err(ApisError::Invalid(mut findings)) => {
             add_lines(&mut findings, &text, form);
@@ -65,9 +57,8 @@ pub(super) async fn lint(_: &Apis, call: &mut Call) -> Answered {
 pub(super) async fn diff(apis: &Apis, call: &mut Call) -> Answered {
     let prunes = flag(&call.query()?, "prune")?.unwrap_or(false);
     let (new, ..) = read(call).await?;
-    let old = apis.published().await.map_err(of)?;
-    let new = if prunes { new } else { together(&old, &new) };
-    let found = differences(&old, &new);
+    let wish = if prunes { Wish::Exactly(&new) } else { Wish::Beside(&new) };
+    let found = apis.diff(wish).await.map_err(of)?;
     let found = serde_json::to_value(found).map_err(Problem::internal)?;
     Ok(answer(&found))
 }
@@ -134,42 +125,39 @@ pub(super) async fn read_text(call: &mut Call) -> Result<(String, Form), Problem
     Ok((text, form.unwrap_or(guessed)))
 }
 
-/// Returns what names places of secrets that only someone on the server may name, and that nobody has
-/// published yet.
-pub(super) fn strange_places(old: &Published, new: &Published) -> Vec<Finding> {
-    let values = |published: &Published| -> Vec<String> {
-        let apis = published.definition.apis.iter();
-        let headers = apis.flat_map(|api| [&api.request_headers, &api.response_headers]);
-        headers.flat_map(|headers| headers.set.values().cloned()).collect()
-    };
-    let known = values(old);
-    let of_peers = |published: &Published| -> Vec<(&'static str, String)> {
-        let apis = published.definition.apis.iter();
-        let values = apis.flat_map(|api| api.peer.values());
-        values.map(|(member, value)| (member, value.to_owned())).collect()
+/// Refuses what names places of secrets that only someone on the server may name, and that nobody has published
+/// yet.
+pub(super) fn check_places(old: &Index, new: &Published) -> Result<(), ApisError> {
+    let is_in_header = |value: &String| {
+        let mut apis = old.apis().map(|kept| &kept.item);
+        apis.any(|api| {
+            let headers = [&api.request_headers, &api.response_headers];
+            headers.iter().any(|headers| headers.set.values().any(|own| own == value))
+        })
     };
     // What may be shown as a certificate or used as a key is not to be sent in a header.
-    let known_of_peers = of_peers(old);
+    let is_of_peer = |place: (&str, &str)| {
+        let mut apis = old.apis().map(|kept| &kept.item);
+        apis.any(|api| api.peer.values().any(|own| own == place))
+    };
     let mut strange = vec![];
     for (number, api) in new.definition.apis.iter().enumerate() {
         for (member, headers) in
             [("request_headers", &api.request_headers), ("response_headers", &api.response_headers)]
         {
             let reserved = headers.set.iter().filter(|(_, value)| is_reserved(value));
-            let unknown = reserved.filter(|(_, value)| !known.contains(value));
+            let unknown = reserved.filter(|(_, value)| !is_in_header(value));
             strange.extend(unknown.map(|(name, _)| {
                 only_on_the_server(format!("apis[{number}].{member}.set.{name}"))
             }));
         }
         let reserved = api.peer.values().filter(|(_, value)| is_reserved(value));
-        let unknown = reserved.filter(|(member, value)| {
-            known_of_peers.iter().all(|(own, kept)| (own, kept.as_str()) != (member, value))
-        });
+        let unknown = reserved.filter(|place| !is_of_peer(*place));
         strange.extend(
             unknown.map(|(member, _)| only_on_the_server(format!("apis[{number}].peer.{member}"))),
         );
     }
-    strange
+    if strange.is_empty() { Ok(()) } else { Err(ApisError::Invalid(strange)) }
 }
 
 fn only_on_the_server(path: String) -> Finding {

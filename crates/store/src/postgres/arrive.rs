@@ -37,6 +37,7 @@ const FILLED_BY_SERVERS: &[&str] = &[
     "managed_last",
     "passed_over",
     "published",
+    "published_state",
     "ref",
     "revocation",
     "server_key",

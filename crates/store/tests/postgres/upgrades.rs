@@ -89,9 +89,14 @@ fn a_migration_waits_for_the_write_that_is_under_way() {
         let schema = one(&store, "SELECT CAST(current_schema() AS text)");
         let schema = schema.as_text().unwrap();
         let known = one(&store, "SELECT version FROM homeroom_store").as_integer().unwrap();
-        // The last migration makes nothing, so that it can be run again.
-        let text = format!("UPDATE {schema}.homeroom_store SET version = {}", known - 1);
-        execute_all(&store, vec![text]);
+        // What the last migration has made goes, so that it can be run again.
+        let texts = [
+            format!("DROP TABLE {schema}.published_item"),
+            format!("DROP TABLE {schema}.published_state"),
+            format!("ALTER TABLE {schema}.subscription DROP COLUMN version"),
+            format!("UPDATE {schema}.homeroom_store SET version = {}", known - 1),
+        ];
+        execute_all(&store, texts.to_vec());
         let (begun, has_begun) = channel();
         let (end, may_end) = channel::<()>();
         let may_end = Arc::new(Mutex::new(may_end));

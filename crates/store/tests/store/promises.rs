@@ -277,7 +277,8 @@ fn a_prerelease_store_with_documents_is_refused_and_an_empty_one_is_migrated() {
         drop(store);
         let connection = rusqlite::Connection::open(place.file()).unwrap();
         let as_before = "DROP TABLE bulk_chunk; DROP TABLE bulk_file; DROP TABLE bulk_operation; \
-             DROP TABLE published; DROP TABLE subscription; DROP TABLE course; \
+             DROP TABLE published; DROP TABLE published_item; DROP TABLE published_state; \
+             DROP TABLE subscription; DROP TABLE course; \
              DROP TABLE course_version; DROP TABLE course_file; DROP TABLE course_learner; \
              DROP TABLE course_registration; DROP TABLE course_activity; \
              DROP TABLE course_launch; DROP TABLE course_trace; DROP TABLE course_level; \
@@ -316,7 +317,8 @@ fn a_store_of_the_first_release_is_migrated_with_its_counts() {
     delete(&store, "y");
     drop(store);
     let as_before = "DROP TABLE bulk_chunk; DROP TABLE bulk_file; DROP TABLE bulk_operation; \
-             DROP TABLE published; DROP TABLE subscription; DROP TABLE course; \
+             DROP TABLE published; DROP TABLE published_item; DROP TABLE published_state; \
+             DROP TABLE subscription; DROP TABLE course; \
              DROP TABLE course_version; DROP TABLE course_file; DROP TABLE course_learner; \
              DROP TABLE course_registration; DROP TABLE course_activity; \
              DROP TABLE course_launch; DROP TABLE course_trace; DROP TABLE course_level; \

@@ -1,0 +1,183 @@
+//! What is served at the front door: each API compiled, and brought up to date by itself.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Weak};
+
+use homeroom_access::ApiClient;
+use homeroom_gateway::{FrontDoor, LiveRoutes};
+
+use crate::definition::Api;
+use crate::index::{Hash, Index};
+use crate::live_api::{LiveApi, Local, Shared};
+use crate::operations::Operations;
+
+/// The APIs that are served at a front door.
+pub(crate) struct Serving {
+    door: Weak<FrontDoor>,
+    shared: Arc<Shared>,
+    live: HashMap<String, Served>,
+    /// APIs of which something may have changed since they were served.
+    due: BTreeSet<String>,
+    /// APIs that could not be served, which are tried again.
+    failed: BTreeSet<String>,
+    /// The operations of documents that are being published: APIs with the same share them.
+    compiled: HashMap<Compiled, Arc<Operations>>,
+}
+
+/// What operations come from: the document, the scopes that are usual for the API, and whether requests are checked.
+type Compiled = (Hash, Vec<String>, bool);
+
+/// An API as it is served.
+struct Served {
+    api: Arc<Api>,
+    hash: Option<Hash>,
+    operations: Option<Arc<Operations>>,
+}
+
+impl Serving {
+    pub(crate) fn new(door: Weak<FrontDoor>, shared: Arc<Shared>) -> Self {
+        let (live, compiled) = (HashMap::new(), HashMap::new());
+        let (due, failed) = (BTreeSet::new(), BTreeSet::new());
+        Self { door, shared, live, due, failed, compiled }
+    }
+
+    /// Notes that an API has changed, or is no longer there.
+    pub(crate) fn note(&mut self, api: &str) {
+        self.due.insert(api.to_owned());
+    }
+
+    /// Tries those again that could not be served.
+    pub(crate) fn begin(&mut self) {
+        self.due.append(&mut self.failed);
+    }
+
+    /// Returns the documents that are needed to serve the APIs that have changed.
+    pub(crate) fn wanted(&self, index: &Index) -> BTreeSet<String> {
+        let changed = self.due.iter().filter_map(|name| index.api(name));
+        let wanted = changed.filter(|kept| {
+            let served = self.live.get(&kept.item.name);
+            served.is_none_or(|served| !served.has_operations_of(&kept.item, index))
+        });
+        wanted.filter_map(|kept| kept.item.openapi.clone()).collect()
+    }
+
+    /// Serves APIs that have changed, of those whose documents are in `texts`. One that has not changed stays as it
+    /// is, with its connections and counters.
+    pub(crate) fn serve(
+        &mut self,
+        names: &[String],
+        index: &Index,
+        texts: &BTreeMap<String, String>,
+    ) {
+        let Some(door) = self.door.upgrade() else { return };
+        let local = local(&door);
+        for name in names {
+            let Some(kept) = index.api(name).filter(|_| self.due.remove(name)) else { continue };
+            let (api, hash) = (&kept.item, index.hash_of(&kept.item));
+            let before = self.live.get(name);
+            if before.is_some_and(|served| *served.api == **api && served.hash == hash) {
+                continue;
+            }
+            match self.serve_one(api, hash, texts, door.live(), &local) {
+                Ok(operations) => {
+                    let served = Served { api: Arc::clone(api), hash, operations };
+                    if let Some(before) = self.live.insert(name.clone(), served) {
+                        withdraw(&before.api, index, door.live());
+                    }
+                }
+                Err(reason) => {
+                    tracing::error!(api = api.name, reason, "an API cannot be served");
+                    door.live().withdraw(&api.base());
+                    self.failed.insert(name.clone());
+                    if let Some(before) = self.live.remove(name) {
+                        withdraw(&before.api, index, door.live());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Serves all others that have changed, and withdraws those that are gone.
+    pub(crate) fn serve_rest(&mut self, index: &Index, texts: &BTreeMap<String, String>) {
+        let due: Vec<String> = self.due.iter().cloned().collect();
+        self.serve(&due, index, texts);
+        let Some(door) = self.door.upgrade() else { return };
+        for gone in std::mem::take(&mut self.due) {
+            if let Some(before) = self.live.remove(&gone) {
+                withdraw(&before.api, index, door.live());
+            }
+        }
+        self.compiled = HashMap::new();
+    }
+
+    fn serve_one(
+        &mut self,
+        api: &Arc<Api>,
+        hash: Option<Hash>,
+        texts: &BTreeMap<String, String>,
+        live: &LiveRoutes<ApiClient>,
+        local: &Local,
+    ) -> Result<Option<Arc<Operations>>, String> {
+        let operations = match hash.zip(api.openapi.as_ref()) {
+            None => None,
+            Some((hash, document)) => Some(self.operations(api, hash, texts.get(document))?),
+        };
+        let prepared = LiveApi::new(api, operations.clone(), &self.shared, local)?;
+        live.publish(Arc::new(prepared).routes()).map_err(|error| error.to_string())?;
+        Ok(operations)
+    }
+
+    /// Returns the operations of an API's document: those that it has, if they stay; those of another API that was
+    /// just compiled; or new ones.
+    fn operations(
+        &mut self,
+        api: &Api,
+        hash: Hash,
+        text: Option<&String>,
+    ) -> Result<Arc<Operations>, String> {
+        let own = self.live.get(&api.name).filter(|served| served.reads_as(api, Some(hash)));
+        if let Some(operations) = own.and_then(|served| served.operations.as_ref()) {
+            return Ok(Arc::clone(operations));
+        }
+        let key = (hash, api.scopes.clone(), api.validate);
+        if let Some(known) = self.compiled.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let text = text.ok_or("its document is being changed")?;
+        let read = Arc::new(Operations::read(text, &api.scopes, api.validate)?);
+        self.compiled.insert(key, Arc::clone(&read));
+        Ok(read)
+    }
+}
+
+impl Served {
+    fn has_operations_of(&self, api: &Api, index: &Index) -> bool {
+        self.reads_as(api, index.hash_of(api))
+    }
+
+    /// Returns whether the operations of its document are those of another definition, too.
+    fn reads_as(&self, api: &Api, hash: Option<Hash>) -> bool {
+        self.hash == hash && self.api.scopes == api.scopes && self.api.validate == api.validate
+    }
+}
+
+/// Withdraws an API from where it was, unless it or another one is there now.
+fn withdraw(before: &Api, index: &Index, live: &LiveRoutes<ApiClient>) {
+    if index.at(&before.base()).is_none() {
+        live.withdraw(&before.base());
+    }
+}
+
+/// Returns what answers requests to parts of this server.
+fn local(door: &Arc<FrontDoor>) -> Local {
+    let door = Arc::downgrade(door);
+    Arc::new(move |head, body| {
+        let door = door.clone();
+        Box::pin(async move {
+            match door.upgrade() {
+                Some(door) => door.answer(head, body).await,
+                None => homeroom_http::empty_response(http::StatusCode::SERVICE_UNAVAILABLE),
+            }
+        })
+    })
+}

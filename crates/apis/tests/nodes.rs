@@ -1,0 +1,103 @@
+//! What a node serves after another one has changed it, on each database.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use homeroom_access::ApiClient;
+use homeroom_apis::{Apis, ApisRequest, Published};
+use homeroom_gateway::Router;
+use homeroom_testkit::TestApp;
+use serde_json::json;
+
+/// APIs of these names, contexts and documents; each document has one operation.
+fn published(apis: &[(&str, &str, Option<&str>)], operation: &str) -> Published {
+    let document = json!({"openapi": "3.1.0", "paths": {operation: {"get": {}}}}).to_string();
+    let api = |(name, context, document): &(&str, &str, Option<&str>)| {
+        let mut api = json!({"name": name, "context": context, "version": "v1",
+            "upstream": ["http://127.0.0.1:1"]});
+        if let Some(document) = document {
+            api["openapi"] = json!(document);
+        }
+        api
+    };
+    let names = apis.iter().filter_map(|(.., document)| *document);
+    let documents: BTreeMap<_, _> = names.map(|name| (name, document.clone())).collect();
+    let apis: Vec<_> = apis.iter().map(api).collect();
+    let all = json!({"definition": {"apis": apis}, "documents": documents});
+    serde_json::from_value(all).unwrap()
+}
+
+/// Two nodes, of which one serves.
+struct Nodes {
+    app: TestApp,
+    here: Apis,
+    there: Apis,
+}
+
+impl Nodes {
+    async fn on(app: TestApp) -> Self {
+        let node = || Apis::new(app.data.store.clone());
+        let (here, there) = (node(), node());
+        here.serve_at(&app.front_door).await.unwrap();
+        Self { app, here, there }
+    }
+
+    /// Lets the other node publish exactly this, and this one notice.
+    async fn apply(&self, new: Published) {
+        self.there.apply(new).await.unwrap();
+        self.here.follow().await.unwrap();
+    }
+
+    fn at(&self, context: &str) -> Option<Arc<Router<ApiClient>>> {
+        self.app.front_door.live().router_of(&format!("/apis/{context}/v1/x"))
+    }
+}
+
+fn is_same(one: Option<&Arc<Router<ApiClient>>>, other: Option<&Arc<Router<ApiClient>>>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| Arc::ptr_eq(one, other))
+}
+
+#[tokio::test]
+async fn what_comes_changes_moves_and_goes_is_served_so_and_the_rest_stays_as_it_is() {
+    for app in TestApp::empty_on_each_store().await {
+        let nodes = Nodes::on(app).await;
+        nodes.apply(published(&[("a", "a", None), ("b", "b", None), ("c", "c", None)], "/x")).await;
+        let before = ["a", "b", "c"].map(|context| nodes.at(context));
+        assert!(before.iter().all(Option::is_some), "{}", nodes.app);
+
+        // One moves, one goes, and one comes to where another was.
+        nodes.apply(published(&[("a", "a", None), ("b", "m", None), ("d", "b", None)], "/x")).await;
+
+        assert!(is_same(before[0].as_ref(), nodes.at("a").as_ref()), "{}", nodes.app);
+        assert!(nodes.at("m").is_some() && nodes.at("c").is_none(), "{}", nodes.app);
+        assert!(nodes.at("b").is_some(), "{}", nodes.app);
+        assert!(!is_same(before[1].as_ref(), nodes.at("b").as_ref()), "{}", nodes.app);
+        nodes.apply(Published::default()).await;
+        assert!(nodes.app.front_door.live().is_empty(), "{}", nodes.app);
+    }
+}
+
+#[tokio::test]
+async fn a_document_that_changes_changes_all_who_name_it_and_nobody_else() {
+    let all =
+        [("a", "a", Some("d")), ("b", "b", Some("d")), ("c", "c", Some("e")), ("x", "x", None)];
+    for app in TestApp::empty_on_each_store().await {
+        let nodes = Nodes::on(app).await;
+        nodes.apply(published(&all, "/old")).await;
+        let before = all.map(|(_, context, _)| nodes.at(context));
+
+        let new = Box::new(published(&all[..2], "/new"));
+        nodes.there.manage(ApisRequest::Apply { new, prune: false }).await.unwrap();
+        nodes.here.follow().await.unwrap();
+
+        let stayed = all.iter().zip(&before);
+        let stayed =
+            stayed.map(|((_, c, _), before)| is_same(before.as_ref(), nodes.at(c).as_ref()));
+        assert_eq!(stayed.collect::<Vec<_>>(), [false, false, true, true], "{}", nodes.app);
+        let documents = nodes.here.published().await.unwrap().documents;
+        assert!(
+            documents["d"].contains("/new") && documents["e"].contains("/old"),
+            "{documents:?}"
+        );
+    }
+}
