@@ -1,6 +1,6 @@
 //! All published APIs: what the store says of them, and what is served.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -18,6 +18,7 @@ use crate::edit::{Edit, Wish};
 use crate::error::{ApisError, DEFINITION_BYTES_MAX};
 use crate::index::{Index, Kept};
 use crate::issuer::KeySets;
+use crate::known::Known;
 use crate::limit::PlanLimit;
 use crate::live_api::Shared;
 use crate::missing::missing_secrets;
@@ -69,22 +70,6 @@ pub struct Apis {
     shared: Arc<Shared>,
     /// Held while something is changed, and while changes of others are read.
     known: Mutex<Known>,
-}
-
-/// What this process knows.
-struct Known {
-    index: Index,
-    /// The version up to which it has all changes; below 0 for none.
-    version: i64,
-    /// The version up to which it has all that was removed.
-    removed: i64,
-    serving: Option<Serving>,
-}
-
-impl Default for Known {
-    fn default() -> Self {
-        Self { index: Index::default(), version: -1, removed: -1, serving: None }
-    }
 }
 
 impl std::fmt::Debug for Apis {
@@ -259,7 +244,7 @@ impl Apis {
             return Err(ApisError::TooLarge);
         }
         let version = self.rows.write(known.version, &edit, false).await?;
-        known.removed_by(&edit, version);
+        known.forget(&edit, version);
         self.refresh(known).await?;
         Ok(changed)
     }
@@ -492,7 +477,9 @@ impl Apis {
                 texts.insert(name, text);
             }
             if let Some(serving) = serving {
-                users.iter().for_each(|user| serving.note(user));
+                for user in &users {
+                    serving.note(user);
+                }
                 serving.serve(&users, index, &texts);
             }
         }
@@ -522,44 +509,6 @@ impl Apis {
             (plan.name.clone(), kept.unwrap_or_else(|| Arc::new(PlanLimit::new(plan))))
         });
         plans.collect()
-    }
-}
-
-impl Known {
-    /// Forgets what this process itself has removed.
-    fn removed_by(&mut self, edit: &Edit, version: i64) {
-        if !edit.removes() {
-            return;
-        }
-        let gone = |item: &(&String, bool)| item.1;
-        let plans = edit.plans.iter().map(|(name, new)| (name, new.is_none()));
-        plans.filter(gone).for_each(|(name, _)| self.index.remove_plan(name));
-        let documents = edit.documents.iter().map(|(name, new)| (name, new.is_none()));
-        documents.filter(gone).for_each(|(name, _)| self.index.remove_document(name));
-        let apis = edit.apis.iter().map(|(name, new)| (name, new.is_none()));
-        apis.filter(gone).for_each(|(name, _)| self.remove_api(name));
-        self.removed = version;
-    }
-
-    /// Forgets what the store no longer has.
-    fn keep_only(&mut self, names: &HashSet<(Kind, String)>) {
-        let is_gone = |kind: Kind, name: &&String| !names.contains(&(kind, (*name).clone()));
-        let plans = self.index.plans().map(|kept| &kept.item.name);
-        let plans: Vec<_> = plans.filter(|name| is_gone(Kind::Plan, name)).cloned().collect();
-        plans.iter().for_each(|name| self.index.remove_plan(name));
-        let documents = self.index.documents().filter(|name| is_gone(Kind::Document, name));
-        let documents: Vec<_> = documents.cloned().collect();
-        documents.iter().for_each(|name| self.index.remove_document(name));
-        let apis = self.index.apis().map(|kept| &kept.item.name);
-        let apis: Vec<_> = apis.filter(|name| is_gone(Kind::Api, name)).cloned().collect();
-        apis.iter().for_each(|name| self.remove_api(name));
-    }
-
-    fn remove_api(&mut self, name: &str) {
-        self.index.remove_api(name);
-        if let Some(serving) = &mut self.serving {
-            serving.note(name);
-        }
     }
 }
 

@@ -160,15 +160,15 @@ fn exactly(new: &Published, index: &Index) -> Edit {
     let mut edit = Edit::default();
     let mut last = index.last_place();
     let apis = &new.definition.apis;
-    let named: HashSet<&String> = apis.iter().filter_map(|api| api.openapi.as_ref()).collect();
-    for name in &named {
+    let in_use: HashSet<&String> = apis.iter().filter_map(|api| api.openapi.as_ref()).collect();
+    for name in &in_use {
         if let Some(text) = new.documents.get(*name)
             && index.hash(name) != Some(hash(text))
         {
             edit.documents.insert((*name).clone(), Some(text.clone()));
         }
     }
-    let gone = index.documents().filter(|name| !named.contains(name));
+    let gone = index.documents().filter(|name| !in_use.contains(name));
     edit.documents.extend(gone.map(|name| (name.clone(), None)));
 
     let plans = &new.definition.plans;
@@ -192,11 +192,11 @@ fn exactly(new: &Published, index: &Index) -> Edit {
         }
     }
 
-    let names: HashSet<&String> = plans.iter().map(|plan| &plan.name).collect();
-    let gone = index.plans().map(|kept| &kept.item.name).filter(|name| !names.contains(name));
+    let stay: HashSet<&String> = plans.iter().map(|plan| &plan.name).collect();
+    let gone = index.plans().map(|kept| &kept.item.name).filter(|name| !stay.contains(name));
     edit.plans.extend(gone.map(|name| (name.clone(), None)));
-    let names: HashSet<&String> = apis.iter().map(|api| &api.name).collect();
-    let gone = index.apis().map(|kept| &kept.item.name).filter(|name| !names.contains(name));
+    let stay: HashSet<&String> = apis.iter().map(|api| &api.name).collect();
+    let gone = index.apis().map(|kept| &kept.item.name).filter(|name| !stay.contains(name));
     edit.apis.extend(gone.map(|name| (name.clone(), None)));
     edit
 }

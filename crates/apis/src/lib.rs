@@ -32,6 +32,7 @@ mod groups;
 mod headers;
 mod index;
 mod issuer;
+mod known;
 mod limit;
 mod limits;
 mod live_api;
