@@ -19,7 +19,7 @@ use crate::error::{ApisError, DEFINITION_BYTES_MAX};
 use crate::index::{Index, Kept};
 use crate::issuer::KeySets;
 use crate::known::Known;
-use crate::limit::PlanLimit;
+use crate::limit::{Counting, PlanLimit};
 use crate::live_api::Shared;
 use crate::missing::missing_secrets;
 use crate::rows::{Kind, Reading, Row, Rows};
@@ -92,6 +92,7 @@ impl Apis {
             plans: ArcSwap::default(),
             clients: Clients::default(),
             gates,
+            counting: Counting::default(),
             changing: Changing::default(),
             key_sets: KeySets::new(keys_waiting.into()),
         });
@@ -505,8 +506,10 @@ impl Apis {
     fn plans_of(&self, index: &Index) -> HashMap<String, Arc<PlanLimit>> {
         let before = self.shared.plans.load();
         let plans = index.plans().map(|Kept { item: plan, .. }| {
-            let kept = before.get(&plan.name).filter(|kept| kept.plan == *plan).cloned();
-            (plan.name.clone(), kept.unwrap_or_else(|| Arc::new(PlanLimit::new(plan))))
+            let before = before.get(&plan.name);
+            let kept = before.filter(|kept| kept.plan == *plan).cloned();
+            let after = || Arc::new(PlanLimit::new(plan, before.map(|before| &**before)));
+            (plan.name.clone(), kept.unwrap_or_else(after))
         });
         plans.collect()
     }

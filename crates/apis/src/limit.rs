@@ -1,7 +1,9 @@
 //! Limits of calls: of a plan, for each key over all its APIs, and of an API, by what files state.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -12,7 +14,7 @@ use serde_json::Value;
 
 use crate::definition::Plan;
 use crate::limits::{By, Limit};
-use crate::meter::{Left, Meter};
+use crate::meter::{Counters, Left, Meter};
 
 /// What stands between the parts of a counter's key.
 const BETWEEN: char = '\u{1f}';
@@ -25,8 +27,20 @@ pub(crate) struct PlanLimit {
 }
 
 impl PlanLimit {
-    pub(crate) fn new(plan: &Plan) -> Self {
-        let meter = Meter::new("plan", plan.requests_per_second, plan.burst, plan.quota);
+    /// Makes the counters of a plan. Those of what the plan said `before` go on: of a quota of the same unit
+    /// of time, and of a rate that is the same.
+    pub(crate) fn new(plan: &Plan, before: Option<&Self>) -> Self {
+        let is_same = |was: &Plan| {
+            (was.requests_per_second, was.burst) == (plan.requests_per_second, plan.burst)
+        };
+        let unit = |plan: &Plan| plan.quota.map(|quota| quota.per);
+        let before = Counters {
+            rate: before.filter(|was| is_same(&was.plan)).and_then(|was| was.meter.rate()),
+            quota: before
+                .filter(|was| unit(&was.plan) == unit(plan))
+                .and_then(|was| was.meter.counts()),
+        };
+        let meter = Meter::new("plan", plan.requests_per_second, plan.burst, plan.quota, before);
         Self { plan: plan.clone(), meter }
     }
 }
@@ -39,10 +53,39 @@ pub(crate) struct ApiLimit {
 }
 
 impl ApiLimit {
-    pub(crate) fn new(limit: &Limit) -> Self {
+    /// Makes the counters of an API's limits. Those of limits that were there `before` go on, where they tell
+    /// the same calls apart by the same: of a quota of the same unit of time, and of a rate that is the same.
+    pub(crate) fn all(stated: &[Limit], before: &[Self]) -> Arc<[Self]> {
+        let after = |(at, limit): (usize, &Limit)| {
+            let of_same_calls = |other: &Limit| {
+                (&other.by, &other.operations, &other.claim)
+                    == (&limit.by, &limit.operations, &limit.claim)
+            };
+            let rate = |limit: &Limit| (limit.requests_per_second, limit.burst);
+            let unit = |limit: &Limit| limit.quota.map(|quota| quota.per);
+            // Of several that are alike, the first goes on with the first.
+            let nth = |is_alike: &dyn Fn(&Limit) -> bool| {
+                let number = stated[..at].iter().filter(|other| is_alike(other)).count();
+                before.iter().filter(|was| is_alike(&was.limit)).nth(number)
+            };
+            let of_rate = nth(&|other| of_same_calls(other) && rate(other) == rate(limit));
+            let of_unit = nth(&|other| of_same_calls(other) && unit(other) == unit(limit));
+            Self::new(
+                limit,
+                Counters {
+                    rate: of_rate.and_then(|was| was.meter.rate()),
+                    quota: of_unit.and_then(|was| was.meter.counts()),
+                },
+            )
+        };
+        stated.iter().enumerate().map(after).collect()
+    }
+
+    fn new(limit: &Limit, before: Counters) -> Self {
         let parts: Vec<&str> = limit.by.0.iter().map(|by| by.name()).collect();
         let name = if parts.is_empty() { "api".to_owned() } else { parts.join("-") };
-        let meter = Meter::new(&name, limit.requests_per_second, limit.burst, limit.quota);
+        let (rate, burst, quota) = (limit.requests_per_second, limit.burst, limit.quota);
+        let meter = Meter::new(&name, rate, burst, quota, before);
         Self { limit: limit.clone(), meter }
     }
 
@@ -73,6 +116,30 @@ impl ApiLimit {
             key.push(BETWEEN);
         }
         Cow::Owned(key)
+    }
+}
+
+/// The limits of the APIs that are served, by the APIs' names: those of an API that changes go on counting.
+#[derive(Debug, Default)]
+pub(crate) struct Counting {
+    served: Mutex<HashMap<String, Weak<[ApiLimit]>>>,
+}
+
+impl Counting {
+    /// Returns the limits of an API, with the counters that it has already.
+    pub(crate) fn limits(&self, api: &str, stated: &[Limit]) -> Arc<[ApiLimit]> {
+        let mut served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = served.get(api).and_then(Weak::upgrade);
+        let limits = ApiLimit::all(stated, before.as_deref().unwrap_or_default());
+        if limits.is_empty() {
+            served.remove(api);
+            return limits;
+        }
+        if served.len() == served.capacity() {
+            served.retain(|_, limits| limits.strong_count() > 0);
+        }
+        served.insert(api.to_owned(), Arc::downgrade(&limits));
+        limits
     }
 }
 
@@ -184,12 +251,16 @@ mod tests {
     fn plan(rate: Option<f64>, burst: Option<u32>, quota: Option<&str>) -> PlanLimit {
         let quota = quota.map(|quota| serde_json::from_value(quota.into()).unwrap());
         let plan = Plan { name: "p".into(), requests_per_second: rate, burst, quota };
-        PlanLimit::new(&plan)
+        PlanLimit::new(&plan, None)
     }
 
-    fn limits(text: &str) -> Vec<ApiLimit> {
+    fn limits(text: &str) -> Arc<[ApiLimit]> {
+        limits_after(text, &[])
+    }
+
+    fn limits_after(text: &str, before: &[ApiLimit]) -> Arc<[ApiLimit]> {
         let limits: crate::limits::Limits = serde_json::from_str(text).unwrap();
-        limits.0.iter().map(ApiLimit::new).collect()
+        ApiLimit::all(&limits.0, before)
     }
 
     /// How many of ten calls are admitted.
@@ -216,6 +287,54 @@ mod tests {
         assert_eq!(refused, 10, "the API's own limit");
         assert_eq!(elsewhere, 2, "of a burst of three, one was admitted");
         assert_eq!(admitted(&own[..1], &asked(&none)), 4, "of a quota of five, one was admitted");
+    }
+
+    #[test]
+    fn a_limit_goes_on_counting_when_its_numbers_or_its_neighbours_change() {
+        let none = HeaderMap::new();
+        let keyed = |quota: &str| format!(r#"{{"by": "key", "quota": "{quota}"}}"#);
+        let first = limits(&format!("[{}, {}]", keyed("3/day"), keyed("5/month")));
+        assert_eq!(admitted(&first, &asked(&none)), 3);
+
+        let more = format!(
+            r#"[{{"by": "address", "burst": 1, "quota": "9/day"}}, {}, {}]"#,
+            keyed("5/month"),
+            keyed("4/day")
+        );
+        let second = limits_after(&more, &first);
+        assert_eq!(admitted(&second, &asked(&none)), 1, "four a day, of which three were used");
+        let hourly = limits_after(&keyed("4/hour"), &second);
+        assert_eq!(admitted(&hourly, &asked(&none)), 4, "another unit of time");
+
+        let counting = Counting::default();
+        let stated: crate::limits::Limits = serde_json::from_str(&keyed("2/day")).unwrap();
+        let old = counting.limits("a", &stated.0);
+        assert_eq!(admitted(&old, &asked(&none)), 2);
+        assert_eq!(admitted(&counting.limits("a", &stated.0), &asked(&none)), 0);
+        assert_eq!(admitted(&counting.limits("b", &stated.0), &asked(&none)), 2, "another API");
+
+        let rate = r#"{"requests_per_second": 0.001, "burst": 3}"#;
+        let slow = limits(rate);
+        assert_eq!(admitted(&slow, &asked(&none)), 3);
+        assert_eq!(admitted(&limits_after(rate, &slow), &asked(&none)), 0);
+    }
+
+    #[test]
+    fn a_plan_goes_on_counting_when_its_numbers_change() {
+        let none = HeaderMap::new();
+        let count = |plan: &PlanLimit| {
+            (0..10).filter(|_| admit(Some(plan), &[], &asked(&none)).is_ok()).count()
+        };
+        let first = plan(None, None, Some("2/month"));
+        let stated = |quota: &str| Plan {
+            quota: serde_json::from_value(quota.into()).unwrap(),
+            ..first.plan.clone()
+        };
+
+        assert_eq!(count(&first), 2);
+        assert_eq!(count(&PlanLimit::new(&stated("3/month"), Some(&first))), 1);
+        assert_eq!(count(&PlanLimit::new(&stated("1/month"), Some(&first))), 0);
+        assert_eq!(count(&PlanLimit::new(&stated("3/day"), Some(&first))), 3);
     }
 
     #[test]

@@ -30,7 +30,7 @@ use crate::definition::{Api, Security};
 use crate::groups::Groups;
 use crate::headers::{Asker, Changes, ask_for_whole, is_doubtful, no_longer_vouch, strip, weaken};
 use crate::issuer::{Issuers, KeySets};
-use crate::limit::{self, ApiLimit, PlanLimit};
+use crate::limit::{self, ApiLimit, Counting, PlanLimit};
 use crate::operations::{Found, Operations, Scopes, are_granted};
 use crate::path::rest_of;
 use crate::secret::secret;
@@ -69,6 +69,7 @@ pub(crate) struct Shared {
     pub(crate) plans: ArcSwap<HashMap<String, Arc<PlanLimit>>>,
     pub(crate) clients: Clients,
     pub(crate) gates: Gates,
+    pub(crate) counting: Counting,
     pub(crate) changing: Changing,
     pub(crate) key_sets: KeySets,
 }
@@ -79,7 +80,7 @@ pub(crate) struct LiveApi {
     base: String,
     operations: Option<Arc<Operations>>,
     usual: [Box<[String]>; 1],
-    limits: Box<[ApiLimit]>,
+    limits: Arc<[ApiLimit]>,
     request: Option<Arc<Transform>>,
     response: Option<Arc<Transform>>,
     target_changes: TargetChanges,
@@ -132,7 +133,7 @@ impl LiveApi {
             base: api.base(),
             operations,
             usual: [api.scopes.clone().into_boxed_slice()],
-            limits: api.limits.0.iter().map(ApiLimit::new).collect(),
+            limits: shared.counting.limits(&api.name, &api.limits.0),
             request: transform(&api.transform.request)?,
             response: transform(&api.transform.response)?,
             target_changes: TargetChanges::new(&api.request_path, &api.request_query),

@@ -1,5 +1,7 @@
 //! A counter of calls: so many a second with a burst, so many in a calendar's unit of time, or both.
 
+use std::sync::Arc;
+
 use homeroom_gateway::{Rate, RateLimit};
 use homeroom_http::{Kind, Problem, Timestamp};
 use http::header::{HeaderName, RETRY_AFTER};
@@ -13,8 +15,16 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 /// What counts the calls of each key of its own kind.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    rate: Option<(RateLimit, Named)>,
-    quota: Option<(Counts, Named)>,
+    rate: Option<(Arc<RateLimit>, Named)>,
+    quota: Option<(Arc<Counts>, Quota, Named)>,
+}
+
+/// Counters that go on where another meter was before.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) rate: Option<Arc<RateLimit>>,
+    /// Those of the same unit of time.
+    pub(crate) quota: Option<Arc<Counts>>,
 }
 
 /// The name of a limit in headers, and its policy.
@@ -79,13 +89,15 @@ impl Named {
 }
 
 impl Meter {
-    /// Makes a meter with all counters at zero.
+    /// Makes a meter that goes on with the counters that were there `before`; all others are at zero.
     pub(crate) fn new(
         name: &str,
         per_second: Option<f64>,
         burst: Option<u32>,
         quota: Option<Quota>,
+        before: Counters,
     ) -> Self {
+        let of_rate = before.rate;
         let rate = per_second.map(|per_second| {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -95,13 +107,24 @@ impl Meter {
             let burst = burst.unwrap_or(per_second.ceil().clamp(1.0, 1e6) as u32).max(1);
             let (calls, seconds) = policy(per_second, burst);
             let named = Named::new(name.to_owned(), calls, seconds);
-            (RateLimit::new(Rate { per_second, burst }), named)
+            let fresh = || Arc::new(RateLimit::new(Rate { per_second, burst }));
+            (of_rate.unwrap_or_else(fresh), named)
         });
         let quota = quota.map(|quota| {
             let named = Named::new(format!("{name}-quota"), quota.calls, quota.per.seconds());
-            (Counts::new(quota), named)
+            (before.quota.unwrap_or_else(|| Arc::new(Counts::new(quota.per))), quota, named)
         });
         Self { rate, quota }
+    }
+
+    /// Returns what counts its calls per second.
+    pub(crate) fn rate(&self) -> Option<Arc<RateLimit>> {
+        self.rate.as_ref().map(|(rate, _)| Arc::clone(rate))
+    }
+
+    /// Returns what counts its calls in a unit of time.
+    pub(crate) fn counts(&self) -> Option<Arc<Counts>> {
+        self.quota.as_ref().map(|(counts, ..)| Arc::clone(counts))
     }
 
     /// Counts a call.
@@ -115,8 +138,8 @@ impl Meter {
             let taken = rate.take(key, now).map_err(|seconds| named.refusal(seconds))?;
             left = Some(Left { named, calls: taken.left, seconds: taken.whole_in });
         }
-        if let Some((quota, named)) = &self.quota {
-            let taken = quota.admit(key, now).map_err(|seconds| {
+        if let Some((counts, quota, named)) = &self.quota {
+            let taken = counts.admit(quota.calls, key, now).map_err(|seconds| {
                 if let Some((rate, _)) = &self.rate {
                     rate.give_back(key);
                 }
@@ -133,8 +156,8 @@ impl Meter {
         if let Some((rate, _)) = &self.rate {
             rate.give_back(key);
         }
-        if let Some((quota, _)) = &self.quota {
-            quota.give_back(key);
+        if let Some((counts, ..)) = &self.quota {
+            counts.give_back(key);
         }
     }
 }
@@ -170,7 +193,7 @@ mod tests {
         ] {
             assert_eq!(policy(per_second, burst), expected, "{per_second} {burst}");
         }
-        let meter = Meter::new("plan", Some(10.0), Some(5), None);
+        let meter = Meter::new("plan", Some(10.0), Some(5), None, Counters::default());
         let mut headers = HeaderMap::new();
         meter.admit("key", Timestamp(0)).unwrap().unwrap().tell(&mut headers);
 

@@ -1,14 +1,19 @@
 //! Quotas: so many calls in a minute, hour, day or month, by the calendar in UTC.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use homeroom_http::Timestamp;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
-/// Most keys that are counted before those of an earlier time are forgotten.
-const SWEEP_MIN: usize = 4_096;
+/// How many locks the keys are spread over.
+const SHARDS: usize = 16;
+/// Number of keys in a shard from which those of an earlier time are forgotten.
+const SWEEP_MIN: usize = 1_024;
+/// Most keys in a shard; beyond it, those that have called least are forgotten.
+const KEYS_MAX: usize = 65_536;
 
 /// The unit of time of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,45 +81,76 @@ impl Serialize for Quota {
 /// The calls of each key in the present unit of time. They are counted in memory, by each node.
 #[derive(Debug)]
 pub(crate) struct Counts {
-    quota: Quota,
-    counts: Mutex<HashMap<String, (i64, u64)>>,
+    per: Per,
+    shards: [Mutex<Shard>; SHARDS],
+    spread: RandomState,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    /// When the unit of time began, and the calls since then, by key.
+    counts: HashMap<String, (i64, u64)>,
+    sweep_at: usize,
+}
+
+impl Shard {
+    /// Makes room for another key: forgets those of an earlier time, and beyond `most` the half that has
+    /// called least, which loses least by it.
+    fn make_room(&mut self, begin: i64, most: usize) {
+        if self.counts.len() < self.sweep_at.max(SWEEP_MIN.min(most)) {
+            return;
+        }
+        self.counts.retain(|_, (begun, _)| *begun == begin);
+        if self.counts.len() >= most {
+            let mut calls: Vec<u64> = self.counts.values().map(|(_, calls)| *calls).collect();
+            let middle = calls.len() / 2;
+            let (_, middle, _) = calls.select_nth_unstable(middle);
+            self.counts.retain(|_, (_, calls)| *calls > *middle);
+        }
+        self.sweep_at = (self.counts.len() * 2).min(most);
+    }
 }
 
 impl Counts {
-    pub(crate) fn new(quota: Quota) -> Self {
-        Self { quota, counts: Mutex::default() }
+    pub(crate) fn new(per: Per) -> Self {
+        let shards = std::array::from_fn(|_| Mutex::default());
+        Self { per, shards, spread: RandomState::new() }
     }
 
-    /// Counts a call. Returns how many are left, and the seconds until all are there again.
+    /// Returns the keys among which a key is.
+    fn shard(&self, key: &str) -> MutexGuard<'_, Shard> {
+        let at = usize::try_from(self.spread.hash_one(key) % SHARDS as u64).unwrap_or(0);
+        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call of a key that has so many in a unit of time. Returns how many are left, and the seconds
+    /// until all are there again.
     ///
     /// # Errors
     ///
     /// Those seconds, where none is left.
-    pub(crate) fn admit(&self, key: &str, now: Timestamp) -> Result<(u64, u64), u64> {
-        let (begin, end) = unit_of(self.quota.per, now);
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if counts.len() >= SWEEP_MIN && !counts.contains_key(key) {
-            counts.retain(|_, (begun, _)| *begun == begin);
-        }
+    pub(crate) fn admit(&self, calls: u64, key: &str, now: Timestamp) -> Result<(u64, u64), u64> {
+        let (begin, end) = unit_of(self.per, now);
         let seconds = (end - now.0).max(1).unsigned_abs().div_ceil(1_000_000);
-        let Some(count) = counts.get_mut(key) else {
-            counts.insert(key.to_owned(), (begin, 1));
-            return Ok((self.quota.calls - 1, seconds));
+        let mut shard = self.shard(key);
+        let Some(count) = shard.counts.get_mut(key) else {
+            shard.make_room(begin, KEYS_MAX);
+            shard.counts.insert(key.to_owned(), (begin, 1));
+            return Ok((calls - 1, seconds));
         };
         if count.0 != begin {
             *count = (begin, 0);
         }
-        if count.1 >= self.quota.calls {
+        if count.1 >= calls {
             return Err(seconds);
         }
         count.1 += 1;
-        Ok((self.quota.calls - count.1, seconds))
+        Ok((calls - count.1, seconds))
     }
 
     /// Takes back a call that was refused otherwise.
     pub(crate) fn give_back(&self, key: &str) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, count)) = counts.get_mut(key) {
+        if let Some((_, count)) = self.shard(key).counts.get_mut(key) {
             *count = count.saturating_sub(1);
         }
     }
@@ -174,15 +210,39 @@ mod tests {
 
     #[test]
     fn calls_beyond_a_quota_wait_for_the_next_unit_of_time() {
-        let counts = Counts::new(Quota { calls: 2, per: Per::Day });
+        let counts = Counts::new(Per::Day);
+        let admit = |key, now| counts.admit(2, key, now);
 
-        assert_eq!(counts.admit("a", NOON), Ok((1, 43_200)));
-        assert_eq!(counts.admit("a", NOON), Ok((0, 43_200)));
-        assert_eq!(counts.admit("a", NOON), Err(43_200));
-        assert_eq!(counts.admit("b", NOON), Ok((1, 43_200)));
+        assert_eq!(admit("a", NOON), Ok((1, 43_200)));
+        assert_eq!(admit("a", NOON), Ok((0, 43_200)));
+        assert_eq!(admit("a", NOON), Err(43_200));
+        assert_eq!(admit("b", NOON), Ok((1, 43_200)));
         counts.give_back("a");
-        assert_eq!(counts.admit("a", NOON), Ok((0, 43_200)));
-        assert_eq!(counts.admit("a", NOON.plus_seconds(43_200)), Ok((1, 86_400)));
+        assert_eq!(admit("a", NOON), Ok((0, 43_200)));
+        assert_eq!(admit("a", NOON.plus_seconds(43_200)), Ok((1, 86_400)));
+    }
+
+    #[test]
+    fn of_too_many_callers_those_who_have_called_least_are_forgotten() {
+        let mut shard = Shard::default();
+        for number in 0..99 {
+            shard.make_room(0, 100);
+            shard.counts.insert(number.to_string(), (0, if number < 20 { 5 } else { 1 }));
+        }
+        shard.counts.insert("of yesterday".into(), (-1, 9));
+
+        shard.make_room(0, 100);
+        let without_the_old = shard.counts.len();
+        shard.counts.insert("new".into(), (0, 1));
+        shard.make_room(0, 100);
+
+        assert_eq!(without_the_old, 99);
+        assert_eq!(shard.counts.len(), 20, "those who have called more than once");
+        for number in 0..10_000 {
+            shard.make_room(0, 100);
+            shard.counts.insert(format!("x{number}"), (0, 1));
+            assert!(shard.counts.len() <= 100 && shard.counts.contains_key("7"));
+        }
     }
 
     #[test]

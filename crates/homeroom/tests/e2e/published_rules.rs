@@ -125,6 +125,34 @@ fn calls_are_limited_by_operation_address_claim_and_key() {
 }
 
 #[test]
+fn a_quota_goes_on_when_its_api_or_its_plan_changes() {
+    let (place, upstream) = (Place::new(), Upstream::start());
+    let server = Server::start(&place);
+    let file = |timeout: &str, quota: &str| {
+        let url = upstream.url();
+        let api = |name: &str, more: &str| {
+            format!(
+                "[[apis]]\nname = '{name}'\ncontext = '{name}'\nversion = 'v1'\n\
+                 upstream = ['{url}']\ntimeout = '{timeout}'\n{more}\n"
+            )
+        };
+        let plan = format!("[[plans]]\nname = 'p'\nquota = '{quota}/month'\n");
+        [plan, api("own", "limits = {quota = '2/month'}"), api("planned", "plan = 'p'")].concat()
+    };
+    publish(&place, &file("5s", "2"));
+    let mut client = server.client_of(&subscriber(&place, &["--apis", "*"]));
+    let mut calls = |api: &str| -> Vec<u16> {
+        (0..3).map(|_| client.get(&format!("/apis/{api}/v1/x")).status).collect()
+    };
+    assert_eq!((calls("own"), calls("planned")), (vec![200, 200, 429], vec![200, 200, 429]));
+
+    publish(&place, &file("6s", "3"));
+
+    assert_eq!(calls("own"), [429, 429, 429], "its timeout has changed, and no limit");
+    assert_eq!(calls("planned"), [200, 429, 429], "one more is allowed");
+}
+
+#[test]
 fn a_canary_gets_its_share_and_a_caller_stays_with_it() {
     let (place, well) = (Place::new(), Upstream::start());
     let (old, new) = (Upstream::start(), Upstream::start());
