@@ -2,8 +2,9 @@
 //!
 //! `DATA/control.sock` (mode 0600) accepts one JSON line: a [`Request`] and the store that it is
 //! for. It answers with JSON lines: any number of `{"progress": …}`, then `{"done": …}`,
-//! `{"refused": …}`, `{"bad-input": …}`, `{"nothing-to-load": …}` or `{"failed": …}`. A server with another store does nothing. A command that
-//! finds no server opens the store itself and does the same: both ways end in [`perform`].
+//! `{"refused": …}`, `{"bad-input": …}`, `{"nothing-to-load": …}` or `{"failed": …}`. A server with another
+//! store does nothing. A command that finds no server opens the store itself and does the same: both ways end
+//! in [`perform`]. Where the store is a database, only loads take this way.
 #![expect(clippy::disallowed_methods, reason = "a request of a command gets its moment here")]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -269,10 +270,19 @@ fn connect(config: &Config) -> Result<Option<UnixStream>, Failure> {
     )))
 }
 
-/// Returns the user to whom the database file belongs.
+/// Returns the user to whom the store's file belongs, or for a database the data directory.
 fn owner_of_store(config: &Config) -> Option<u32> {
-    let StoreUrl::Sqlite(file) = config.store.place() else { return None };
-    std::fs::metadata(file).ok().map(|about| about.uid())
+    let place = match config.store.place() {
+        StoreUrl::Sqlite(file) => file,
+        StoreUrl::Postgres(_) => config.store.data_dir.clone(),
+    };
+    std::fs::metadata(place).ok().map(|about| about.uid())
+}
+
+/// Returns whether a request goes through the server that has the store open. What is not a load needs no
+/// server where the store is a database: there it must work while a server does not answer, too.
+fn goes_through_server(config: &Config, request: &Request) -> bool {
+    !config.store.is_shared() || matches!(request, Request::Load(_))
 }
 
 /// Sends a request to the server that has the store open; without one, opens the store and does the
@@ -286,7 +296,9 @@ pub fn request(
     request: Request,
     progress: &mut dyn FnMut(Value),
 ) -> Result<Value, Failure> {
-    if let Some(stream) = connect(config)? {
+    if goes_through_server(config, &request)
+        && let Some(stream) = connect(config)?
+    {
         let asked = Asked { store: Meant::by(config), request };
         return send(&stream, &asked, progress);
     }
@@ -427,8 +439,8 @@ fn answer(
     let answer = match read.map_err(|e| e.to_string()).and_then(|_| {
         serde_json::from_str::<Asked>(&line).map_err(|error| whose::not_understood(&error))
     }) {
-        Ok(asked) if !asked.store.is(app.data.store.file().as_ref()) => {
-            Answer::Failed(asked.store.refused_by(app.data.store.file().as_ref()))
+        Ok(asked) if !asked.store.is(&app.data.store) => {
+            Answer::Failed(asked.store.refused_by(&app.data.store))
         }
         Ok(Asked { request, .. }) => {
             let mut progress = |value| told.progress(&line_of(&Answer::Progress(value)));

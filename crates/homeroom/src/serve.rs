@@ -82,7 +82,8 @@ impl Listeners {
     ///
     /// Which address, file, or path of the control socket, cannot be had, and what to do.
     pub fn bind(config: &Config) -> Result<Self, Failure> {
-        if let Some(path) = config.store.control_socket() {
+        // A server of a database does without one that cannot be there.
+        if let Some(path) = config.store.control_socket().filter(|_| !config.store.is_shared()) {
             control::Socket::expect_possible(&path)?;
         }
         let tls = tls(&config.server)?;
@@ -100,6 +101,24 @@ impl Listeners {
             expect_writable(dir).map_err(|error| Failure::of_path("blobs.dir", dir, &error))?;
         }
         Ok(Self { main, content, admin, log: request_log::open(&config.log)? })
+    }
+}
+
+/// Binds the control socket. Without it, a load into a database is done beside its servers, so they start
+/// without one that cannot be there.
+fn bind_control(config: &Config) -> Result<Option<control::Socket>, Failure> {
+    let Some(path) = config.store.control_socket() else { return Ok(None) };
+    if !config.store.is_shared() {
+        return control::Socket::bind(&path).map(Some);
+    }
+    let made = homeroom_store::make_folder(&config.store.data_dir);
+    let made = made.map_err(|e| Failure::of_path("store.data_dir", &config.store.data_dir, &e));
+    match made.and_then(|_| control::Socket::bind(&path)) {
+        Ok(socket) => Ok(Some(socket)),
+        Err(error) => {
+            tracing::info!(%error, "there is no control socket; loads run beside this server");
+            Ok(None)
+        }
     }
 }
 
@@ -167,8 +186,7 @@ impl Server {
                 "connections at a time, by the system's limit of open files"
             );
         }
-        let control = config.store.control_socket();
-        let control = control.as_deref().map(control::Socket::bind).transpose()?;
+        let control = bind_control(config)?;
         let admin_door = Arc::new(admin_door);
         Ok(Self { main, content, admin, control, door, admin_door, app, config: config.clone() })
     }
@@ -202,7 +220,7 @@ impl Server {
         let times =
             Times { header: self.config.server.header_time.0, drain: self.config.server.drain.0 };
         let admin_times = Times { drain: ADMIN_DRAIN, ..times };
-        let is_shared = self.control.is_none();
+        let is_shared = self.config.store.is_shared();
         let following = tokio::spawn(follow(Arc::clone(&self.app.access), is_shared));
         let mut publishing = None;
         if self.config.server.serves(Part::Gateway) {

@@ -196,10 +196,7 @@ fn served(options: &Options, files: &Path, command: &str, figures: &mut Figures)
         return Err(format!("{command}: it ended with {status}; see {}", results.display()));
     }
     let (documents, _) = summary(&results)?;
-    // On PostgreSQL `load` writes into the store itself, beside the server.
-    let is_beside = command == "load" && std::env::var_os(STORE).is_some();
-    let way = if is_beside { "beside" } else { "through" };
-    figures.push(&format!("{command} {way} a server: documents/s"), 0, documents / seconds);
+    figures.push(&format!("{command} through a server: documents/s"), 0, documents / seconds);
     figures.push("errors of those who read and write meanwhile", 0, reads.errors + writes.errors);
     if was_short {
         eprintln!("the load ended before those who read and write did; raise --students");

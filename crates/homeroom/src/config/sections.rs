@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::duration::HumanDuration;
 use super::place::StorePlace;
-use super::socket::socket_name;
+use super::socket::{socket_name, socket_name_of_database};
 
 /// The whole configuration.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
@@ -219,13 +219,18 @@ impl StoreConfig {
         }
     }
 
-    /// Returns the path of the socket over which commands reach the server that has a store file
-    /// open. `None` for a database, which commands open beside the server.
+    /// Returns the path of the socket over which commands reach the server that has the store open.
+    /// Into a database, only loads go through a server with the same data directory.
     pub fn control_socket(&self) -> Option<PathBuf> {
         match self.place() {
             StoreUrl::Sqlite(file) => Some(socket_name(&file)),
-            StoreUrl::Postgres(_) => None,
+            StoreUrl::Postgres(url) => socket_name_of_database(&self.data_dir, &url),
         }
+    }
+
+    /// Whether the store is a database, which several processes may have open.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.place(), StoreUrl::Postgres(_))
     }
 }
 

@@ -1,8 +1,8 @@
-//! The name of the control socket for a store's file.
+//! The name of the control socket for a store.
 
 use std::path::{Path, PathBuf};
 
-use homeroom_store::real_file;
+use homeroom_store::{PostgresUrl, real_file};
 
 /// The default name of the store's file; its socket has the short name.
 const USUAL_FILE: &str = "homeroom.db";
@@ -25,6 +25,13 @@ pub fn socket_name(file: &Path) -> PathBuf {
         }
     };
     file.with_file_name(name)
+}
+
+/// Returns the path of the socket for a database: in the data directory, under a name that belongs to
+/// that database; [`None`] for an address that names none.
+pub fn socket_name_of_database(folder: &Path, url: &PostgresUrl) -> Option<PathBuf> {
+    let place = url.place()?;
+    Some(folder.join(format!("control-{:016x}.sock", fnv1a(place.as_bytes()))))
 }
 
 /// Source: Fowler, Noll, Vo: FNV-1a of 64 bits.

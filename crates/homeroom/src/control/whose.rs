@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use homeroom_store::{FileId, StoreUrl, real_file};
+use homeroom_store::{FileId, Store, StoreUrl, real_file};
 use serde::{Deserialize, Serialize};
 
 use super::request::Request;
@@ -18,13 +18,16 @@ pub struct Asked {
     pub request: Request,
 }
 
-/// The file of a store, as a command finds it.
+/// The file of a store, as a command finds it, or the database.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Meant {
     /// The path with links resolved.
     path: PathBuf,
     /// The device and inode numbers; `None` if there is no file.
     file: Option<(u64, u64)>,
+    /// What distinguishes the database from others; `None` for a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    database: Option<String>,
 }
 
 impl Meant {
@@ -32,20 +35,26 @@ impl Meant {
     pub fn by(config: &Config) -> Self {
         let path = store_file(config).unwrap_or_default();
         let file = FileId::of(&path).map(|id| (id.device, id.inode));
-        Self { path, file }
+        Self { path, file, database: database(&config.store.place()) }
     }
 
-    /// Returns whether this is the file that a server has open.
-    pub fn is(&self, file: Option<&(PathBuf, FileId)>) -> bool {
-        file.is_some_and(|(_, id)| self.file == Some((id.device, id.inode)))
+    /// Returns whether this is the store that a server has open.
+    pub fn is(&self, store: &Store) -> bool {
+        let is_database = self.database.is_some() && self.database == database(store.url());
+        is_database || store.file().is_some_and(|(_, id)| self.file == Some((id.device, id.inode)))
     }
 
-    /// Returns the refusal of a server that has another file open, or none any more.
-    pub fn refused_by(&self, file: Option<&(PathBuf, FileId)>) -> String {
+    /// Returns the refusal of a server that has another store open, or none any more.
+    pub fn refused_by(&self, store: &Store) -> String {
+        if self.database.is_some() || matches!(store.url(), StoreUrl::Postgres(_)) {
+            return "the server at the control socket has another store open; nothing was done; \
+                    start the servers of the stores with data directories of their own"
+                .into();
+        }
         let meant = self.path.display();
-        match file {
+        match store.file() {
             None => format!("the server has already closed its store, {meant}; nothing was done"),
-            Some((path, _)) if *path == self.path => format!(
+            Some((path, _)) if path == self.path => format!(
                 "{meant} is no longer the file that the server at the control socket has open: it \
                  was moved, replaced or deleted; nothing was done; put it back, or stop the server"
             ),
@@ -55,6 +64,14 @@ impl Meant {
                 path.display()
             ),
         }
+    }
+}
+
+/// Returns what distinguishes a database from others; `None` for a file.
+fn database(url: &StoreUrl) -> Option<String> {
+    match url {
+        StoreUrl::Sqlite(_) => None,
+        StoreUrl::Postgres(url) => url.place(),
     }
 }
 

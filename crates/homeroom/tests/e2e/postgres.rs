@@ -18,7 +18,7 @@ fn nodes_on_one_database_agree_and_killing_one_loses_nothing() {
         let found = at_second.get(&made.location());
         assert_eq!((found.status, found.header("etag")), (200, made.header("etag")), "{found:?}");
 
-        // Commands open the database beside the servers.
+        // The load goes through the server that was started last.
         let lines = (0..300).map(|n| student(&format!("l-{n}"), "Lin").to_string());
         let file = place.write("students.jsonl", lines.collect::<Vec<_>>().join("\n"));
         place.done(&["load", file.to_str().unwrap()]);

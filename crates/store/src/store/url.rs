@@ -93,6 +93,21 @@ impl PostgresUrl {
         Self(url)
     }
 
+    /// Returns what distinguishes the database from others: hosts, ports, database, user and options, but no
+    /// password. [`None`] for an address that the driver does not understand.
+    pub fn place(&self) -> Option<String> {
+        let config = tokio_postgres::Config::from_str(&without_tls(&self.0)).ok()?;
+        Some(format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?}",
+            config.get_hosts(),
+            config.get_hostaddrs(),
+            config.get_ports(),
+            config.get_dbname(),
+            config.get_user(),
+            config.get_options(),
+        ))
+    }
+
     /// Returns the address of the same database with `schema` as the schema of unqualified table
     /// names.
     pub(super) fn with_schema(&self, schema: &str) -> Self {
@@ -227,6 +242,22 @@ mod tests {
             assert_eq!(url.to_string(), shown);
             assert_eq!(format!("{url:?}"), shown);
         }
+    }
+
+    #[test]
+    fn a_database_is_told_from_others_without_its_password() {
+        let place = |url: &str| match url.parse().unwrap() {
+            StoreUrl::Postgres(url) => url.place(),
+            StoreUrl::Sqlite(_) => None,
+        };
+        let own = place("postgres://me:Hunter2@h:5433/ods?sslmode=require").unwrap();
+
+        assert_eq!(place("postgresql://me@h:5433/ods?password=other"), Some(own.clone()));
+        assert!(!own.contains("Hunter2"), "{own}");
+        for other in ["//you@h:5433/ods", "//me@i:5433/ods", "//me@h/ods", "//me@h:5433/x"] {
+            assert_ne!(place(&format!("postgres:{other}")), Some(own.clone()), "{other}");
+        }
+        assert_ne!(place("postgres://me@h:5433/ods?options=-csearch_path%3Dx"), Some(own));
     }
 
     #[test]
