@@ -18,12 +18,13 @@ use serde::{Deserialize, Serialize};
 use crate::error::LoadError;
 use crate::place::At;
 use crate::reject::{Cause, Lacking, Summary, Tally};
+use crate::reject_files::Copied;
 use crate::source::SourceFile;
 
 /// Version of the file's form.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 /// Share of the documents after which another checkpoint is due.
-const SHARE: u64 = 250;
+const SHARE: u64 = 500;
 /// Fewest documents between two checkpoints.
 const DOCUMENTS_MIN: u64 = 250;
 
@@ -114,6 +115,8 @@ pub(crate) struct ReportState {
     pub results_bytes: u64,
     /// Number of bytes of the list of rejects.
     pub rejected_bytes: u64,
+    /// What was copied to the folder of rejects; [`None`] if it has to be copied again.
+    pub copied: Option<Vec<Copied>>,
 }
 
 /// A rejected record: what later rejects and the folder of rejects need of it.
@@ -393,7 +396,7 @@ fn whole(path: &Path) -> PathBuf {
 }
 
 /// Returns a sum by which a change of a text is noticed (FNV-1a).
-fn sum(text: &[u8]) -> u64 {
+pub(crate) fn sum(text: &[u8]) -> u64 {
     let add = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     text.iter().fold(0xcbf2_9ce4_8422_2325, add)
 }

@@ -65,7 +65,7 @@ impl<'a> Deleting<'a> {
             return Err(LoadError::Stopped);
         }
         self.report.counts.documents += 1;
-        self.report.counts.records += record.records;
+        self.report.counts.rows += record.records;
         let Checked { at, resource, result, .. } = record;
         let key = match result {
             CheckResult::Document(document) => Ok(Some(document.key)),

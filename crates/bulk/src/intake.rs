@@ -97,7 +97,7 @@ impl<'a> Intake<'a> {
     pub(crate) fn take(&mut self, record: Checked, given: Option<String>) -> Result<(), LoadError> {
         self.go_on()?;
         self.report.counts.documents += 1;
-        self.report.counts.records += record.records;
+        self.report.counts.rows += record.records;
         self.last = Some(self.position(record.at, record.resource));
         self.offer(record, given, 0)?;
         self.take_ready()
@@ -212,7 +212,7 @@ impl<'a> Intake<'a> {
         let Some(position) = first.or(after) else { return Ok(()) };
         let mut now = keeper.blank(position, self.report.state());
         now.report.counts.documents -= count;
-        now.report.counts.records = now.report.counts.records.saturating_sub(records);
+        now.report.counts.rows = now.report.counts.rows.saturating_sub(records);
         self.decided_lately.retain(|decided| *decided >= position);
         let places = waiting.iter().map(|(at, resource)| self.position(*at, Some(*resource)));
         now.decided = places.filter(|place| *place >= position).collect();

@@ -51,6 +51,7 @@ mod intake;
 mod json_file;
 mod json_items;
 mod json_layout;
+mod kept_survey;
 mod levels;
 mod load;
 mod manifest;

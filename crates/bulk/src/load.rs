@@ -16,6 +16,7 @@ use crate::deleting::Deleting;
 use crate::error::LoadError;
 use crate::find::find;
 use crate::intake::{Intake, Origin, given_record};
+use crate::kept_survey;
 use crate::levels::{Levels, resource_named};
 use crate::place::At;
 use crate::reading::{Direction, Read, read_all, survey_all};
@@ -27,7 +28,7 @@ use crate::source::SourceFile;
 use crate::sources::Sources;
 use crate::survey::Survey;
 use crate::target::Target;
-use crate::xml::{Lookups, ReadError, Shapes};
+use crate::xml::{Lookups, Shapes};
 
 /// What to load, and what to write about the load.
 #[expect(
@@ -276,13 +277,31 @@ fn run<'t>(
         seconds: 0.0,
     };
 
-    let mut report = survey(&mut sources, report, from.is_none(), is_stopped, |survey, report| {
+    let mut surveyed = |survey: &Survey, report: &Report| {
         now.files_surveyed += 1;
         now.documents_in_all += survey.counts.values().sum::<u64>();
         now.rejected = report.counts.rejected;
         now.seconds = began.elapsed().as_secs_f64();
         progress(&now);
-    })?;
+    };
+    let kept = checkpoint.filter(|_| from.is_some());
+    let kept = kept.and_then(|path| kept_survey::kept(path, &terms, sources.files.len()));
+    let mut report = match kept {
+        Some(surveys) => {
+            for survey in &surveys {
+                surveyed(survey, &report);
+            }
+            sources.surveys = surveys;
+            report
+        }
+        None => {
+            let report = survey(&mut sources, report, from.is_none(), is_stopped, surveyed)?;
+            if let Some(path) = checkpoint {
+                kept_survey::keep(path, &terms, &sources.surveys)?;
+            }
+            report
+        }
+    };
 
     now.phase = Phase::Loading;
     let target = (ending.begin)(now.documents_in_all)?;
@@ -352,7 +371,11 @@ fn run<'t>(
     (ending.finish)()?;
     let seconds = before + began.elapsed().as_secs_f64();
     let files = std::mem::take(&mut intake.report.files_counted);
-    Ok((intake.report.finish(seconds, &model)?, files))
+    let summary = intake.report.finish(seconds, &model)?;
+    if let Some(path) = checkpoint {
+        kept_survey::remove(path);
+    }
+    Ok((summary, files))
 }
 
 /// Deletes the documents that the files identify.
@@ -462,23 +485,8 @@ fn survey(
         Ok(())
     })?;
     sources.surveys = surveys;
-    if report.copies() {
-        copy_unknown(sources, &mut report)?;
+    if is_new {
+        report.copy_unknown(sources)?;
     }
     Ok(report)
-}
-
-/// Copies the elements that the model does not have to the folder of rejects.
-fn copy_unknown(sources: &Sources<'_>, report: &mut Report) -> Result<(), LoadError> {
-    for (index, survey) in (0u32..).zip(&sources.surveys) {
-        if survey.unknown.is_empty() {
-            continue;
-        }
-        match sources.each_unknown(index, &mut |at| report.copy(sources, at)) {
-            Ok(()) => {}
-            Err(ReadError::Load(error)) => return Err(error),
-            Err(ReadError::Malformed(malformed)) => report.reject_file(index, &malformed)?,
-        }
-    }
-    Ok(())
 }

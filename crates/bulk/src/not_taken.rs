@@ -73,7 +73,7 @@ pub fn rejects_of(not_taken: &[NotTaken]) -> (Vec<Reject>, Summary) {
             NotTakenPart::Part => {}
             NotTakenPart::TooLarge => {
                 summary.documents += 1;
-                summary.records += 1;
+                summary.rows += 1;
             }
         }
         rejects.push(Reject {

@@ -46,6 +46,16 @@ impl Spot {
         Self { offset, line, line_start: offset }
     }
 
+    /// Returns offset, line and start of the line, to be kept.
+    pub(crate) fn parts(self) -> [u64; 3] {
+        [self.offset, self.line, self.line_start]
+    }
+
+    /// Makes the position that has these parts.
+    pub(crate) fn of_parts([offset, line, line_start]: [u64; 3]) -> Self {
+        Self { offset, line, line_start }
+    }
+
     /// Returns the position after `bytes`.
     #[must_use]
     #[expect(clippy::naive_bytecount, reason = "the compiler makes vector code of it")]

@@ -251,8 +251,8 @@ pub struct Summary {
     pub documents: u64,
     /// Number of rows that they are in a normalised schema: each document and each item of a collection
     /// counts one.
-    #[serde(default)]
-    pub records: u64,
+    #[serde(default, alias = "records")]
+    pub rows: u64,
     /// Number of documents deleted, when files are taken back.
     #[serde(default)]
     pub deleted: u64,
@@ -297,7 +297,7 @@ impl Summary {
         self.unchanged += other.unchanged;
         self.rejected += other.rejected;
         self.documents += other.documents;
-        self.records += other.records;
+        self.rows += other.rows;
         self.deleted += other.deleted;
         self.repeated += other.repeated;
         self.repeated_unchanged += other.repeated_unchanged;

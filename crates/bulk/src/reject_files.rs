@@ -10,12 +10,14 @@
 //! name of another file.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use homeroom_store::{OutputError, OutputKind, check_folder, make_folder, remove_folders};
+use serde::{Deserialize, Serialize};
 
 use crate::error::LoadError;
 use crate::json_layout::Layout;
@@ -45,6 +47,8 @@ pub(crate) struct RejectFiles {
     folder: PathBuf,
     files: HashMap<u32, RejectFile>,
     open: Option<(u32, BufWriter<File>)>,
+    /// Files of an interrupted load, cut to what they had at its checkpoint, until they are taken over.
+    left: Vec<Copied>,
     /// The mark in the folder, locked while this file is open.
     _mark: File,
 }
@@ -57,8 +61,21 @@ struct RejectFile {
     suffix: &'static [u8],
     root_end: Vec<u8>,
     is_first: bool,
+    /// Number of bytes written.
+    bytes: u64,
     /// Offsets of records already written; used only where ids are.
     written: HashSet<u64>,
+}
+
+/// What had been copied from a file when a checkpoint was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Copied {
+    /// Index of the file.
+    file: u32,
+    /// Path of the copy while it is incomplete, and its number of bytes.
+    part: PathBuf,
+    bytes: u64,
+    is_first: bool,
 }
 
 impl RejectFiles {
@@ -69,15 +86,21 @@ impl RejectFiles {
     /// [`LoadError::RejectsNotEmpty`], [`LoadError::RejectsInUse`], [`LoadError::Refused`],
     /// [`LoadError::Output`].
     pub(crate) fn new(folder: &Path) -> Result<Self, LoadError> {
+        check_rejects(folder, &[])?;
+        Self::marked(folder, vec![])
+    }
+
+    /// Marks a folder that may be written to.
+    fn marked(folder: &Path, left: Vec<Copied>) -> Result<Self, LoadError> {
         let wrong = |source| LoadError::Output { path: folder.to_owned(), source };
-        check_rejects(folder)?;
         make_folder(folder).map_err(wrong)?;
         let mut mark = MARKS.create(&folder.join(MARK)).map_err(|error| match error {
             OutputError::InUse(_) => LoadError::RejectsInUse(folder.to_owned()),
             error => error.into(),
         })?;
         mark.write_all(MARK_TEXT).map_err(wrong)?;
-        Ok(Self { folder: folder.to_owned(), files: HashMap::new(), open: None, _mark: mark })
+        let files = HashMap::new();
+        Ok(Self { folder: folder.to_owned(), files, open: None, left, _mark: mark })
     }
 
     /// Refuses what [`RejectFiles::new`] refuses; what is made to find that out is removed again.
@@ -87,7 +110,7 @@ impl RejectFiles {
     /// As [`RejectFiles::new`].
     pub(crate) fn attempt(folder: &Path) -> Result<(), LoadError> {
         let wrong = |source| LoadError::Output { path: folder.to_owned(), source };
-        check_rejects(folder)?;
+        check_rejects(folder, &[])?;
         let made = make_folder(folder).map_err(wrong)?;
         let is_marked = folder.join(MARK).symlink_metadata().is_ok();
         let files = Self::new(folder).map(drop);
@@ -98,20 +121,87 @@ impl RejectFiles {
         files
     }
 
-    /// Prepares the folder of an interrupted load again: what that had begun to write is removed.
+    /// Prepares the folder of an interrupted load again: of what that had begun to write, the part
+    /// that its checkpoint knows is kept, and the rest removed. If a part is not there, all of them are
+    /// removed.
     ///
     /// # Errors
     ///
     /// As [`RejectFiles::new`].
-    pub(crate) fn again(folder: &Path) -> Result<Self, LoadError> {
+    pub(crate) fn again(folder: &Path, copied: Option<&[Copied]>) -> Result<Self, LoadError> {
         let is_ours = |path: &Path| {
             std::fs::read(path.join(MARK)).is_ok_and(|mark| mark.starts_with(MARK_TEXT))
         };
+        let mut left = vec![];
         if is_ours(folder) {
-            let removed = remove_parts(folder, DEPTH_MAX);
-            removed.map_err(|source| LoadError::Output { path: folder.to_owned(), source })?;
+            let wrong = |source| LoadError::Output { path: folder.to_owned(), source };
+            left = copied.unwrap_or_default().to_vec();
+            let has = |copied: &Copied| {
+                let about = std::fs::symlink_metadata(&copied.part);
+                copied.part.starts_with(folder)
+                    && about.is_ok_and(|about| about.is_file() && about.len() >= copied.bytes)
+            };
+            if !left.iter().all(has) {
+                left.clear();
+            }
+            remove_parts(folder, &left, DEPTH_MAX).map_err(wrong)?;
+            for Copied { part, bytes, .. } in &left {
+                let cut = File::options().write(true).open(part);
+                cut.and_then(|part| part.set_len(*bytes)).map_err(wrong)?;
+            }
         }
-        Self::new(folder)
+        check_rejects(folder, &left)?;
+        Self::marked(folder, left)
+    }
+
+    /// Takes over what an interrupted load had copied. Returns whether anything was left to be taken over;
+    /// if not, its rejects have to be copied again.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn take_over(
+        &mut self,
+        files: &[SourceFile],
+        surveys: &[Survey],
+    ) -> Result<bool, LoadError> {
+        let left = std::mem::take(&mut self.left);
+        for Copied { file, part, bytes, is_first } in &left {
+            let index = usize::try_from(*file).unwrap_or(usize::MAX);
+            let (Some(source), Some(survey)) = (files.get(index), surveys.get(index)) else {
+                continue;
+            };
+            let frame = Frame::of(source, survey).map_err(|error| self.wrong(*file, error))?;
+            let Frame { suffix, root_end, .. } = frame;
+            let (relative, part) = (source.relative.clone(), part.clone());
+            let (bytes, is_first, written) = (*bytes, *is_first, HashSet::new());
+            let taken = RejectFile { relative, part, suffix, root_end, is_first, bytes, written };
+            self.files.insert(*file, taken);
+        }
+        Ok(!left.is_empty())
+    }
+
+    /// Returns what has been copied so far. [`None`] where a copy also has what references name by `id`:
+    /// what of that is copied already would have to be kept, too.
+    pub(crate) fn copied(&self) -> Option<Vec<Copied>> {
+        let copied = |(file, about): (&u32, &RejectFile)| {
+            let RejectFile { part, bytes, is_first, written, .. } = about;
+            let copied =
+                Copied { file: *file, part: part.clone(), bytes: *bytes, is_first: *is_first };
+            written.is_empty().then_some(copied)
+        };
+        self.files.iter().map(copied).collect()
+    }
+
+    /// Writes what is still in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn flush(&mut self) -> Result<(), LoadError> {
+        let Some((file, out)) = &mut self.open else { return Ok(()) };
+        let (file, flushed) = (*file, out.flush());
+        flushed.map_err(|error| self.wrong(file, error))
     }
 
     /// Copies a record to the file for its input file.
@@ -160,35 +250,13 @@ impl RejectFiles {
         if let Some(folder) = self.folder.join(&source.relative).parent() {
             make_folder(folder)?;
         }
+        let Frame { head, suffix, root_end } = Frame::of(source, survey)?;
         let (part, mut out) = self.begin_file(&source.relative)?;
-        let (mut suffix, mut root_end): (&[u8], _) = (b"", vec![]);
-        match &source.format {
-            Format::Xml => {
-                let mut from = File::open(&source.path)?;
-                from.seek(SeekFrom::Start(survey.root.start))?;
-                let mut tag = vec![];
-                from.take(survey.root.end - survey.root.start).read_to_end(&mut tag)?;
-                out.write_all(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")?;
-                out.write_all(&tag)?;
-                out.write_all(b"\n")?;
-                root_end = [b"</", name(&tag), b">\n"].concat();
-            }
-            Format::Json(Layout::Array, _) => {
-                out.write_all(b"[\n")?;
-                suffix = b"]\n";
-            }
-            Format::Csv(layout) => {
-                out.write_all(&layout.header)?;
-                out.write_all(b"\n")?;
-            }
-            Format::Json(Layout::Lines | Layout::Values, _)
-            | Format::Empty
-            | Format::Unreadable(_) => {}
-        }
-        let written = HashSet::new();
-        let is_first = true;
+        out.write_all(&head)?;
+        let (written, bytes, is_first) = (HashSet::new(), head.len() as u64, true);
         let relative = source.relative.clone();
-        self.files.insert(file, RejectFile { relative, part, suffix, root_end, is_first, written });
+        let begun = RejectFile { relative, part, suffix, root_end, is_first, bytes, written };
+        self.files.insert(file, begun);
         Ok(())
     }
 
@@ -263,23 +331,59 @@ impl RejectFiles {
         let (out, about) = self.writer(file)?;
         if !about.suffix.is_empty() && !about.is_first {
             out.write_all(b",")?;
+            about.bytes += 1;
         }
         about.is_first = false;
-        io::copy(&mut from.take(bytes), out)?;
+        about.bytes += io::copy(&mut from.take(bytes), out)? + 1;
         out.write_all(b"\n")
     }
 }
 
-/// Removes incomplete files, and folders that are empty without them.
-fn remove_parts(folder: &Path, depth: usize) -> io::Result<()> {
+/// What stands around the records of a copy.
+struct Frame {
+    head: Vec<u8>,
+    suffix: &'static [u8],
+    root_end: Vec<u8>,
+}
+
+impl Frame {
+    fn of(source: &SourceFile, survey: &Survey) -> io::Result<Self> {
+        let mut frame = Self { head: vec![], suffix: b"", root_end: vec![] };
+        match &source.format {
+            Format::Xml => {
+                let mut from = File::open(&source.path)?;
+                from.seek(SeekFrom::Start(survey.root.start))?;
+                let mut tag = vec![];
+                from.take(survey.root.end - survey.root.start).read_to_end(&mut tag)?;
+                let declaration = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+                frame.head = [declaration, &tag[..], b"\n"].concat();
+                frame.root_end = [b"</", name(&tag), b">\n"].concat();
+            }
+            Format::Json(Layout::Array, _) => {
+                frame.head = b"[\n".to_vec();
+                frame.suffix = b"]\n";
+            }
+            Format::Csv(layout) => frame.head = [&layout.header[..], b"\n"].concat(),
+            Format::Json(Layout::Lines | Layout::Values, _)
+            | Format::Empty
+            | Format::Unreadable(_) => {}
+        }
+        Ok(frame)
+    }
+}
+
+/// Removes incomplete files but those that are `left`, and folders that are empty without them.
+fn remove_parts(folder: &Path, left: &[Copied], depth: usize) -> io::Result<()> {
     let Some(depth) = depth.checked_sub(1) else { return Ok(()) };
     for entry in std::fs::read_dir(folder)? {
         let (entry, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
         if entry?.is_dir() {
-            remove_parts(&path, depth)?;
+            remove_parts(&path, left, depth)?;
             // It stays if something else is in it.
             _ = std::fs::remove_dir(&path);
-        } else if path.to_string_lossy().ends_with(PART) {
+        } else if path.to_string_lossy().ends_with(PART)
+            && !left.iter().any(|copied| copied.part == path)
+        {
             std::fs::remove_file(&path)?;
         }
     }
@@ -311,15 +415,19 @@ fn give_name(folder: &Path, about: &RejectFile) -> io::Result<()> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Checks that rejects may be written to a folder: it is new or empty, except for a mark.
+/// Checks that rejects may be written to a folder: it is new or empty, except for a mark and what is
+/// `left` of an interrupted load.
 ///
 /// # Errors
 ///
 /// [`LoadError::RejectsNotEmpty`], [`LoadError::Refused`].
-fn check_rejects(folder: &Path) -> Result<(), LoadError> {
+fn check_rejects(folder: &Path, left: &[Copied]) -> Result<(), LoadError> {
     check_folder(folder)?;
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
-    match entries.flatten().map(|entry| entry.file_name()).find(|name| name != MARK) {
+    let is_left =
+        |name: &OsString| left.iter().any(|copied| copied.part.starts_with(folder.join(name)));
+    let mut names = entries.flatten().map(|entry| entry.file_name());
+    match names.find(|name| name != MARK && !is_left(name)) {
         None => Ok(()),
         Some(found) => {
             let is_earlier = folder.join(MARK).symlink_metadata().is_ok();

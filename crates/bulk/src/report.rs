@@ -24,6 +24,7 @@ use crate::reject::{
 };
 use crate::reject_files::RejectFiles;
 use crate::sources::Sources;
+use crate::xml::ReadError;
 
 /// Most kinds of warnings that are kept.
 const WARNINGS_MAX: usize = 1_000;
@@ -96,8 +97,8 @@ impl Report {
         Ok(())
     }
 
-    /// Makes the report of a load that continues another one. Results are added after those of the
-    /// other; its rejected records have to be copied again.
+    /// Makes the report of a load that continues another one. Results and rejected records are added after
+    /// those of the other.
     ///
     /// # Errors
     ///
@@ -109,6 +110,7 @@ impl Report {
         state: &ReportState,
     ) -> Result<Self, LoadError> {
         let results = results.map(|path| Results::again(path, state.results_bytes));
+        let files = rejects.map(|folder| RejectFiles::again(folder, state.copied.as_deref()));
         let tally = |(id, tally): &(Option<u16>, Tally)| (id.map(ResourceId), *tally);
         let warning = |(id, path, count, at): &(u16, String, u64, At)| {
             ((ResourceId(*id), path.clone()), (*count, *at))
@@ -121,7 +123,7 @@ impl Report {
             causes: Causes::restore(state),
             warnings: state.warnings.iter().map(warning).collect(),
             results: results.transpose()?,
-            files: rejects.map(RejectFiles::again).transpose()?,
+            files: files.transpose()?,
             keeper: None,
             recent: Recent::default(),
         })
@@ -138,11 +140,18 @@ impl Report {
         path: &Path,
         from: &Checkpoint,
     ) -> Result<(), LoadError> {
+        let is_copied = match &mut self.files {
+            Some(files) => files.take_over(&sources.files, &sources.surveys)?,
+            None => true,
+        };
+        if !is_copied {
+            self.copy_unknown(sources)?;
+        }
         each_rejected(path, from, &mut |record| {
             for key in record.keys() {
                 self.causes.remember(key, CauseId::of_index(record.cause), record.at);
             }
-            self.copy(sources, record.at)
+            if is_copied { Ok(()) } else { self.copy(sources, record.at) }
         })
     }
 
@@ -174,6 +183,7 @@ impl Report {
     /// [`LoadError::Output`].
     pub(crate) fn write_checkpoint(&mut self, now: Checkpoint) -> Result<(), LoadError> {
         self.flush()?;
+        self.files.as_mut().map_or(Ok(()), RejectFiles::flush)?;
         let taken = self.counts.documents;
         self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.write(now, taken))
     }
@@ -193,6 +203,7 @@ impl Report {
             lacking: vec![],
             results_bytes: self.results.as_ref().map_or(0, Results::bytes),
             rejected_bytes: 0,
+            copied: self.files.as_ref().and_then(RejectFiles::copied),
         };
         self.causes.keep(&mut state);
         state
@@ -377,7 +388,7 @@ impl Report {
         self.count_rejects(first.file, count);
         self.tally(None).rejected += count;
         self.counts.documents += count;
-        self.counts.records += count;
+        self.counts.rows += count;
         self.write(Reject {
             file,
             line: first.line,
@@ -409,9 +420,26 @@ impl Report {
         }
     }
 
-    /// Whether rejected records are copied.
-    pub(crate) fn copies(&self) -> bool {
-        self.files.is_some()
+    /// Copies the elements that the model does not have to the folder of rejects.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Output`].
+    pub(crate) fn copy_unknown(&mut self, sources: &Sources<'_>) -> Result<(), LoadError> {
+        if self.files.is_none() {
+            return Ok(());
+        }
+        for (index, survey) in (0u32..).zip(&sources.surveys) {
+            if survey.unknown.is_empty() {
+                continue;
+            }
+            match sources.each_unknown(index, &mut |at| self.copy(sources, at)) {
+                Ok(()) => {}
+                Err(ReadError::Load(error)) => return Err(error),
+                Err(ReadError::Malformed(malformed)) => self.reject_file(index, &malformed)?,
+            }
+        }
+        Ok(())
     }
 
     /// Records elements and members that were skipped.

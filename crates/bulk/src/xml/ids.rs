@@ -31,6 +31,16 @@ impl Ids {
         self.places.is_empty()
     }
 
+    /// Returns the places, to be kept.
+    pub(crate) fn places(&self) -> &[(u64, u64)] {
+        &self.places
+    }
+
+    /// Makes the ids that have these places.
+    pub(crate) fn of_places(places: Vec<(u64, u64)>) -> Self {
+        Self { places }
+    }
+
     /// Finds the element that has an id.
     pub(crate) fn find(&self, id: &str) -> Found {
         let hash = hash(id);

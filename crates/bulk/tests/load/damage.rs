@@ -177,7 +177,7 @@ fn each_record_that_repeats_another_is_told_with_both_places() {
     let summary = homeroom_bulk::load(&target, &options, &mut |_| {}, &|| false).unwrap();
 
     assert_eq!((summary.repeated, summary.rejected, summary.documents), (2, 0, 4));
-    assert_eq!((summary.loaded, summary.unchanged, summary.records), (2, 2, 4));
+    assert_eq!((summary.loaded, summary.unchanged, summary.rows), (2, 2, 4));
     assert_eq!(summary.repeated_unchanged, 2);
     let text = folder.read("r.jsonl");
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

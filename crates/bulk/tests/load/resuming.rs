@@ -76,6 +76,11 @@ fn a_load_that_is_interrupted_often_ends_with_the_same_store_results_and_rejects
                 asked.set(asked.get() + 1);
                 asked.get() > step
             };
+            if interruptions % 3 == 2 {
+                // Then the files are surveyed again.
+                std::fs::remove_file(folder.path().join(format!("{name}.checkpoint.survey")))
+                    .unwrap();
+            }
             let options = LoadOptions { resume: interruptions > 0, ..options(&folder, &name) };
             match load(&broken, &options, &mut |_| {}, &is_stopped) {
                 Ok(summary) => break summary,
@@ -104,7 +109,9 @@ fn a_load_that_is_interrupted_often_ends_with_the_same_store_results_and_rejects
             };
             assert_eq!(sorted(&broken), sorted(&whole), "{kind}");
         }
-        assert!(!folder.path().join(format!("{name}.checkpoint")).exists());
+        for left in ["", ".2", ".survey", ".rejected"] {
+            assert!(!folder.path().join(format!("{name}.checkpoint{left}")).exists(), "{left}");
+        }
     }
 }
 

@@ -39,7 +39,7 @@ fn a_part_that_is_no_document_is_told_as_a_load_tells_it() {
         assert_eq!(summary.rejected, by_load.rejected, "{text}");
         assert_eq!(summary.causes, by_load.causes, "{text}");
         assert_eq!(summary.resources["unknown"], by_load.resources["unknown"], "{text}");
-        assert_eq!((summary.documents, summary.records), (0, 0), "{text}");
+        assert_eq!((summary.documents, summary.rows), (0, 0), "{text}");
     }
 }
 
@@ -77,10 +77,10 @@ fn a_document_that_is_too_large_counts_as_one_and_a_file_that_is_not_sent_as_non
     let [csv, large] = &rejects[..] else { panic!("{rejects:?}") };
     assert!(csv.message.starts_with("It was not uploaded: the service takes no CSV"), "{csv:?}");
     assert_eq!((large.line, large.status_code), (2, 413), "{large:?}");
-    assert_eq!((summary.rejected, summary.documents, summary.records), (2, 1, 1));
+    assert_eq!((summary.rejected, summary.documents, summary.rows), (2, 1, 1));
     assert_eq!(summary.causes.iter().map(|cause| cause.count).sum::<u64>(), summary.rejected);
     let (by_service, _) = load_all(&target(), &[&folder.write("a/students.jsonl", student(1))]);
     summary.add(by_service);
-    assert_eq!((summary.loaded, summary.documents, summary.records), (1, 2, 2));
+    assert_eq!((summary.loaded, summary.documents, summary.rows), (1, 2, 2));
     assert_eq!(summary.documents, summary.loaded + summary.resources["unknown"].rejected - 1);
 }

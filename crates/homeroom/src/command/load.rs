@@ -98,11 +98,12 @@ struct Way {
     #[arg(long)]
     dry_run: bool,
     /// Takes the fastest path into a store that is empty and that no server has open: indexes are
-    /// built at the end. The result is the same
+    /// built at the end. The result is the same. It keeps no checkpoints to be continued at
     #[arg(long, conflicts_with_all = ["dry_run", "delete"])]
     direct: bool,
     /// Continues a load that was interrupted, at its last checkpoint. That stands beside the results,
-    /// or in the data directory; the arguments must be the same
+    /// or in the data directory; the arguments must be the same. Loads with --direct, --delete or
+    /// --dry-run have none
     #[arg(long, conflicts_with_all = ["dry_run", "direct", "delete"])]
     resume: bool,
     /// Takes back what the files brought: deletes the documents that they identify, those that refer
@@ -150,7 +151,7 @@ struct Outcome {
 /// Loads once.
 fn once(args: &LoadArgs, config: &Config) -> Result<Outcome, Failure> {
     let options = options(args, config);
-    if control::is_served(config) {
+    if control::is_served(config) && !(args.way.direct && config.store.is_shared()) {
         if args.way.direct {
             return Err(Failure::Usage(
                 "a server has the store open, and a direct load needs a store that nothing else \
@@ -384,15 +385,26 @@ pub fn told(summary: &Summary, hint: Option<&str>, is_deleting: bool) -> String 
     let were = if before == 1 { "was" } else { "were" };
     let mut out =
         format!("{} {done}, {} {were} {otherwise}", counted(count, "document"), grouped(before));
-    if summary.repeated_unchanged > 0 {
-        _ = write!(out, ", {} repeated in the input", grouped(summary.repeated_unchanged));
+    if summary.repeated > 0 {
+        _ = write!(out, ", {} repeated in the input", grouped(summary.repeated));
+        match summary.repeated.saturating_sub(summary.repeated_unchanged) {
+            0 => {}
+            1 => out += " (of which 1 counts as loaded, because it replaced the earlier one)",
+            more => {
+                let more = grouped(more);
+                _ = write!(
+                    out,
+                    " (of which {more} count as loaded, because they replaced earlier ones)"
+                );
+            }
+        }
     }
     _ = writeln!(
         out,
-        ", {} rejected ({}, {} in {:.1} s, {} documents/s)",
+        ", {} rejected ({}, {} with the items of collections, in {:.1} s, {} documents/s)",
         grouped(summary.rejected),
         counted(summary.documents, "document"),
-        counted(summary.records, "record"),
+        counted(summary.rows, "row"),
         summary.seconds,
         grouped(rate(summary.documents, summary.seconds)),
     );
@@ -514,34 +526,50 @@ mod tests {
 
     #[test]
     fn what_was_stored_before_and_what_the_input_repeats_are_told_apart_in_the_right_number() {
-        for (loaded, unchanged, repeated, is_deleting, expected) in [
+        for (loaded, unchanged, (repeated, replaced), is_deleting, expected) in [
             (
                 1,
                 0,
-                0,
+                (0, 0),
                 false,
-                "1 document loaded, 0 were already stored, 0 rejected (1 document, 1 record in",
+                "1 document loaded, 0 were already stored, 0 rejected (1 document, 1 row with",
             ),
             (
                 2,
                 1,
-                1,
+                (1, 0),
                 false,
                 "2 documents loaded, 0 were already stored, 1 repeated in the input, 0 rej",
             ),
             (
+                3,
+                1,
+                (1, 1),
+                false,
+                "3 documents loaded, 0 were already stored, 2 repeated in the input (of which 1 counts \
+                 as loaded, because it replaced the earlier one), 0 rejected (4 documents",
+            ),
+            (
+                3,
+                0,
+                (0, 2),
+                false,
+                "3 documents loaded, 0 were already stored, 2 repeated in the input (of which 2 count \
+                 as loaded, because they replaced earlier ones), 0 rej",
+            ),
+            (
                 0,
                 3,
-                2,
+                (2, 0),
                 false,
                 "0 documents loaded, 1 was already stored, 2 repeated in the input, 0 rej",
             ),
             (
                 0,
                 1,
-                0,
+                (0, 0),
                 true,
-                "1 document deleted, 1 was not there, 0 rejected (2 documents, 2 records in",
+                "1 document deleted, 1 was not there, 0 rejected (2 documents, 2 rows with",
             ),
         ] {
             let deleted = u64::from(is_deleting);
@@ -551,7 +579,8 @@ mod tests {
                 unchanged,
                 deleted,
                 documents,
-                records: documents,
+                rows: documents,
+                repeated: repeated + replaced,
                 repeated_unchanged: repeated,
                 ..Summary::default()
             };

@@ -231,7 +231,7 @@ fn a_load_tells_what_its_new_store_holds_already() {
     let years = &counts["resources"]["ed-fi/schoolYearTypes"]["documents"];
     assert!(first.contains(&format!("{years} ed-fi/schoolYearTypes")), "{first}");
     assert!(!second.contains("schoolYearTypes"), "{second}");
-    assert!(first.contains("1 record in"), "{first}");
+    assert!(first.contains("1 row with"), "{first}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, Server, eventually, student};
+use crate::support::{Database, Place, STUDENTS, Server, eventually, student};
 
 fn pupil(id: &str) -> String {
     let mut document = student(id, "Ada");
@@ -49,10 +49,13 @@ fn a_record_that_the_input_repeats_is_not_told_as_stored_before() {
 
 #[test]
 fn the_items_of_loads_by_a_server_are_metrics_that_equal_the_summaries() {
-    let place = Place::new();
+    Place::on_each_store(|place| items_are_metrics(place));
+}
+
+fn items_are_metrics(place: &Place) {
     let lines = [student("1", "Ada").to_string(), "{}".into(), student("2", "Bo").to_string()];
     place.write("students.jsonl", lines.join("\n"));
-    let server = Server::start(&place);
+    let server = Server::start(place);
 
     let loaded = place.run(&["load", "students.jsonl", "--json", "--results", "results.jsonl"]);
     let again = place.run(&["load", "students.jsonl", "--json", "--results", "results.jsonl"]);
@@ -75,6 +78,63 @@ fn the_items_of_loads_by_a_server_are_metrics_that_equal_the_summaries() {
         );
         assert!(metrics.contains(&line), "{line} in {metrics}");
     }
+}
+
+#[test]
+fn a_load_into_a_database_goes_through_the_server_of_its_folder_or_beside_it() {
+    for (database, other) in Database::on_each_server().iter().zip(Database::on_each_server()) {
+        let place = Place::with_store(&database.url());
+        place.write("1.jsonl", json_line("1"));
+        let line = |number: &str| place.write(&format!("students-{number}.jsonl"), pupil(number));
+        let server = Server::start(&place);
+        let items = || {
+            let metrics = server.admin_client().get("/metrics").text();
+            metrics.matches("homeroom_load_items_total{").count()
+        };
+        let load = |number: &str| {
+            let file = line(number);
+            let told = place.done(&["load", file.to_str().unwrap()]);
+            assert!(told.starts_with("1 document loaded"), "{told}");
+        };
+        let socket = || {
+            let all = std::fs::read_dir(place.data()).unwrap().map(|entry| entry.unwrap().path());
+            all.filter(|path| path.extension().is_some_and(|end| end == "sock")).collect::<Vec<_>>()
+        };
+
+        let [own] = &socket()[..] else { panic!("{:?}", socket()) };
+        let direct = place.run(&["load", "1.jsonl", "--direct"]);
+        assert_eq!(direct.code, Some(2), "{direct:?}");
+        // Another database, with the same folder, is another store.
+        let mut elsewhere = place.command(&["load", "1.jsonl"]);
+        let elsewhere = elsewhere.env("HOMEROOM_STORE__URL", other.url()).output().unwrap();
+        assert_eq!(elsewhere.status.code(), Some(0), "{elsewhere:?}");
+        assert_eq!(items(), 0);
+        load("2");
+        assert_eq!(items(), 1, "it went through the server");
+        let key = place.key("FullAccess");
+        std::fs::remove_file(own).unwrap();
+        load("3");
+
+        // What was loaded beside the server is there as well.
+        let mut client = server.client_of(&key);
+        for number in ["2", "3"] {
+            let found = client.get(&format!("{STUDENTS}?studentUniqueId={number}")).json();
+            assert_eq!(found.as_array().map(Vec::len), Some(1), "{number}");
+        }
+        let metrics = server.admin_client().get("/metrics").text();
+        let counted = "resource=\"ed-fi/students\",outcome=\"loaded\"} 1\n";
+        assert!(metrics.contains(counted), "{metrics}");
+        server.stop();
+        load("4");
+        let server = Server::start(&place);
+        server.kill();
+        assert_eq!(socket().len(), 1, "a killed server leaves its socket");
+        load("5");
+    }
+}
+
+fn json_line(id: &str) -> String {
+    format!("{{\"resource\":\"ed-fi/students\",\"document\":{}}}", pupil(id))
 }
 
 #[test]
@@ -118,7 +178,7 @@ fn more_files_may_be_packed_than_a_process_usually_has_open() {
 fn the_standard_input_may_be_packed() {
     let place = Place::new();
     let mut packed = flate2::write::GzEncoder::new(vec![], flate2::Compression::default());
-    writeln!(packed, "{{\"resource\":\"ed-fi/students\",\"document\":{}}}", pupil("1")).unwrap();
+    writeln!(packed, "{}", json_line("1")).unwrap();
     let packed = packed.finish().unwrap();
 
     for is_served in [false, true] {
@@ -135,7 +195,7 @@ fn the_standard_input_may_be_packed() {
 
         let told = String::from_utf8_lossy(&ended.stdout).into_owned();
         assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-        assert!(told.contains("(1 document, 1 record in"), "{told}");
+        assert!(told.contains("(1 document, 1 row with"), "{told}");
         drop(server);
     }
 }
@@ -309,6 +369,70 @@ fn a_load_killed_twenty_times_ends_with_the_store_and_the_counts_of_one_that_was
     assert!(documents(&broken) == documents(&whole), "after {kills:?}");
 }
 
+/// Documents of the load whose bytes are counted.
+const COUNTED_DOCUMENTS: u32 = 400_000;
+
+/// Waits until a process has ended, and returns the bytes that it has read from files.
+fn bytes_read(mut child: std::process::Child) -> u64 {
+    let about = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", child.id()));
+    // It stays there until it is waited for.
+    let has_ended = || about("stat").unwrap().rsplit(") ").next().unwrap().starts_with('Z');
+    while !has_ended() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let io = about("io").unwrap();
+    let read = io.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+    let read = read.parse().unwrap();
+    assert!(child.wait().unwrap().success());
+    read
+}
+
+#[test]
+fn after_a_kill_at_nine_tenths_at_most_a_hundredth_of_the_bytes_is_read_again() {
+    // A store in a file is read by the process as well; there the bytes of the input cannot be told.
+    for database in Database::on_each_server() {
+        let place = Place::with_store(&database.url());
+        let long = "x".repeat(70);
+        let line = |n: u32| {
+            let mut document = student(&n.to_string(), &long);
+            for name in ["middleName", "maidenName", "preferredFirstName", "preferredLastSurname"] {
+                document[name] = long.clone().into();
+            }
+            document.to_string() + "\n"
+        };
+        let input =
+            place.write("students.jsonl", (0..COUNTED_DOCUMENTS).map(line).collect::<String>());
+        let bytes = std::fs::metadata(&input).unwrap().len();
+        let load = ["load", "students.jsonl", "--results", "results.jsonl", "--json"];
+        let start = |arguments: &[&str]| {
+            let mut command = place.command(arguments);
+            let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            quiet.spawn().unwrap()
+        };
+
+        let mut killed = start(&load);
+        while checkpointed(&place) < u64::from(COUNTED_DOCUMENTS) / 10 * 9 {
+            assert!(killed.try_wait().unwrap().is_none(), "it ended before it was killed");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        killed.kill().unwrap();
+        assert!(!killed.wait().unwrap().success());
+        let counts = || {
+            let counts = place.json(&["counts", "--json"]);
+            counts["resources"]["ed-fi/students"]["documents"].as_u64().unwrap()
+        };
+        let stored = counts();
+        let read = bytes_read(start(&[&load[..], &["--resume"]].concat()));
+
+        let rest = bytes - bytes * stored / u64::from(COUNTED_DOCUMENTS);
+        let again = read.saturating_sub(rest);
+        println!("{again} of {bytes} bytes were read again; {stored} documents had been stored");
+        assert!(rest < bytes / 8, "{stored}");
+        assert!(again * 100 <= bytes, "{again} of {bytes} after {stored}");
+        assert_eq!(counts(), u64::from(COUNTED_DOCUMENTS));
+    }
+}
+
 #[test]
 fn a_killed_load_is_continued_and_its_results_are_those_of_one_load() {
     let place = Place::new();
@@ -409,4 +533,33 @@ fn the_lab_loads_interchanges_by_the_published_method_and_reports_each() {
     assert_eq!(page.matches("<svg").count(), 3);
     assert!(page.contains("StudentAttendance") && !page.contains("http://"), "{page}");
     assert!(told.contains("documents/s"), "{told}");
+}
+
+#[test]
+fn the_lab_measures_each_mode_with_each_number_of_cores_and_counts_the_transfer() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("in")).unwrap();
+    place.write("in/students.jsonl", pupil("1"));
+    let modes = ["--modes", "direct,service", "--cores", "1,2", "--json", "b.json"];
+
+    let told = place.done(&[&["lab", "bulk", "in"], &modes[..]].concat());
+
+    let text = std::fs::read_to_string(place.path("b.json")).unwrap();
+    let result: Value = serde_json::from_str(&text).unwrap();
+    let modes = result["modes"].as_array().unwrap();
+    let names: Vec<&str> = modes.iter().map(|mode| mode["mode"].as_str().unwrap()).collect();
+    let expected =
+        ["direct on 1 core", "service on 1 core", "direct on 2 cores", "service on 2 cores"];
+    assert_eq!(names, expected);
+    assert!(names.iter().all(|name| told.contains(name)), "{told}");
+    for mode in modes {
+        let (name, total) = (mode["mode"].as_str().unwrap(), &mode["total"]);
+        assert_eq!(total["documents"], 1, "{mode}");
+        let is_upload = name.starts_with("service");
+        assert_eq!(total["transfer_seconds"].is_number(), is_upload, "{mode}");
+        if is_upload {
+            assert_eq!(total["seconds"], total["process_seconds"], "{mode}");
+            assert!(total["network_bytes"].as_u64().unwrap() > 0, "{mode}");
+        }
+    }
 }
