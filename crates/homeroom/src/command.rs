@@ -15,6 +15,7 @@ pub mod lab;
 pub mod load;
 pub mod model;
 pub mod operations;
+pub mod order;
 pub mod restore;
 pub mod serve;
 pub mod shell;

@@ -15,10 +15,11 @@ use std::time::Duration;
 
 use clap::Args;
 use homeroom_bulk::{LoadError, NotTaken, RESULTS, Summary};
+use homeroom_bulk_api::FILES_MAX;
 use homeroom_http::Timestamp;
 use serde_json::{Value, json};
 
-use self::files::{Source, find, fingerprint};
+use self::files::{Source, find, fingerprint, parts};
 use self::remote::Remote;
 use crate::command::terminal::{ProgressLine, grouped};
 use crate::exit::{Exit, Failure};
@@ -45,7 +46,8 @@ const YEAR: i64 = 31_556_952_000_000;
   students.json            one array of documents, or one document; it is sent as lines
   *.gz, *.zip              any of these, packed; they are unpacked here
   manifest.json, list.xml  the files that an export's manifest, or another loader's list, names
-  CSV and other files are told by name, and all others are uploaded
+  CSV and other files are told by name, and all others are uploaded; more than 1,000 files are
+  uploaded as several operations, one after the other
 
 Examples:
   homeroom upload district/ --server https://ed.example.org --key K --secret S
@@ -88,12 +90,23 @@ pub fn run(args: &UploadArgs) -> Result<Exit, Failure> {
     let results = results.map_err(LoadError::from)?;
     // A file that is unpacked, or written as lines, stays open.
     crate::process::raise_open_files();
-    let (mut sources, mut not_taken) = find(&args.paths)?;
+    let (sources, mut not_taken) = find(&args.paths)?;
     let mut ended = Ended { summary: Summary::default(), rejects: vec![], has_causes: true };
     if !sources.is_empty() {
         let runtime = super::serve::runtime()?;
-        if let Some(all) = runtime.block_on(upload(args, &mut sources, &mut not_taken))? {
-            ended = all;
+        let (files, parts) = (sources.len(), parts(sources)?);
+        if parts.len() > 1 {
+            eprintln!(
+                "{files} files are uploaded as {} operations, one after the other, because one has at \
+                 most {FILES_MAX} files; what refers to records of a later one is rejected, and loaded \
+                 when the command is repeated",
+                parts.len()
+            );
+        }
+        for mut sources in parts {
+            if let Some(all) = runtime.block_on(upload(args, &mut sources, &mut not_taken))? {
+                ended.add(all);
+            }
         }
     }
     let (rejects, summary) = homeroom_bulk::rejects_of(&not_taken);
@@ -109,6 +122,17 @@ struct Ended {
     rejects: Vec<Value>,
     /// Whether the summary has the causes of all rejects.
     has_causes: bool,
+}
+
+impl Ended {
+    /// Adds an operation that came after these.
+    fn add(&mut self, other: Self) {
+        let seconds = self.summary.seconds + other.summary.seconds;
+        self.summary.add(other.summary);
+        self.summary.seconds = seconds;
+        self.rejects.extend(other.rejects);
+        self.has_causes &= other.has_causes;
+    }
 }
 
 /// Uploads the files. Those that the server does not take are moved to the others that are not taken; if

@@ -91,7 +91,7 @@ fn packed_files_and_arrays_are_uploaded_and_what_is_not_taken_is_told_by_name() 
     let summary = &lines[2]["summary"];
     assert_eq!((&summary["loaded"], &summary["rejected"]), (&3.into(), &2.into()), "{summary}");
     // The file is no document.
-    assert_eq!((&summary["documents"], &summary["records"]), (&4.into(), &4.into()), "{summary}");
+    assert_eq!((&summary["documents"], &summary["rows"]), (&4.into(), &4.into()), "{summary}");
     assert_eq!(
         (&summary["resources"]["unknown"]["rejected"], &summary["files"]),
         (&1.into(), &3.into())
@@ -144,11 +144,34 @@ fn an_upload_that_was_killed_is_taken_up_again_where_it_was() {
     child.kill().unwrap();
     child.wait().unwrap();
     let begun = operations();
+    let file = begun[0]["uploadFiles"][0]["id"].as_str().unwrap().to_owned();
+    let mut other = server.client_of(&key);
+    let mut arrived = || {
+        let upload = other.get(&format!("/api/v2.0/2026/uploads/{file}")).json();
+        upload["chunks"].as_array().unwrap().len()
+    };
+    let taken = || {
+        let metrics = server.admin_client().get("/metrics").text();
+        let of_chunks = metrics.lines().filter(|line| {
+            line.starts_with("http_server_request_duration_seconds_count")
+                && line.contains("/chunk\"")
+                && line.contains("\"201\"")
+        });
+        let count = |line: &str| line.rsplit(' ').next().unwrap().parse::<usize>().unwrap();
+        of_chunks.map(count).sum::<usize>()
+    };
+    // The server may have been about to store another part.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let (there, taken_before) = (arrived(), taken());
     let again = place.run(&upload(&url, &key, &year));
 
     assert_eq!(again.code, Some(0), "{again:?}");
     let ended = operations();
     assert_eq!(ended.len(), 1, "it is the same operation: {ended:?}");
+    // A part has 16 MiB.
+    let parts = 7;
+    assert!(there > 0 && there < parts, "{there}");
+    assert_eq!(taken() - taken_before, parts - there, "what had arrived is not sent again");
     assert_eq!((&ended[0]["id"], &ended[0]["status"]), (&begun[0]["id"], &"Completed".into()));
     assert_eq!(client.get("/data/v3/ed-fi/students").json().as_array().unwrap().len(), 2);
 }
@@ -221,4 +244,32 @@ fn an_upload_says_that_the_server_is_busy_and_why() {
     assert!(text.contains("the server says that it is busy (429)"), "{text}");
     assert!(text.contains("operations that have not ended"), "{text}");
     assert!(text.contains("at most 5 minutes"), "{text}");
+}
+
+#[test]
+fn more_files_than_an_operation_may_have_are_uploaded_as_several_in_their_order() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let server = Server::start(&place);
+    let url = format!("http://{}", server.api);
+    let contact = "{\"contactUniqueId\":\"1\",\"firstName\":\"A\",\"lastSurname\":\"B\"}\n";
+    for folder in ["in/contacts", "in/studentContactAssociations", "in/students"] {
+        std::fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    place.write("in/contacts/1.jsonl", contact);
+    for n in 0..505 {
+        place.write(&format!("in/students/{n}.jsonl"), student(&n.to_string(), "A").to_string());
+        let reference = serde_json::json!({
+            "contactReference": {"contactUniqueId": "1"},
+            "studentReference": {"studentUniqueId": n.to_string()},
+        });
+        // By their names, these come first.
+        place.write(&format!("in/studentContactAssociations/{n}.jsonl"), reference.to_string());
+    }
+
+    let ended = place.run(&upload(&url, &key, &["in"]));
+
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.starts_with("1,011 documents loaded"), "{ended:?}");
+    assert!(ended.stderr.contains("1011 files are uploaded as 2 operations"), "{ended:?}");
 }

@@ -5,11 +5,11 @@
 
 mod chart;
 mod measure;
-mod order;
 mod page;
 mod result;
 mod served;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -17,10 +17,10 @@ use homeroom_district::{DistrictPlan, Format, Profile, SCHOOL_YEAR_DEFAULT};
 use homeroom_model::Model;
 
 use self::measure::{Records, load};
-use self::order::{Group, groups};
 use self::result::{BulkResult, ModeResult, Row, now};
 use self::served::Served;
 use super::output::FiguresArgs;
+use crate::command::order::{Group, groups};
 use crate::command::terminal::{ProgressLine, grouped};
 use crate::config::StandardConfig;
 use crate::exit::{Exit, Failure};
@@ -34,13 +34,16 @@ use crate::standard::Standard;
     after_help = "The published method: all records are counted, an interchange is loaded, and all records are
 counted again; a record is a document or an item of a collection. The mode `direct` loads everything
 at once only, because it needs an empty store. In the mode `service`, files are uploaded to a server
-on this machine, and the server is sampled. Seconds are those that the load tells; the start of its
-process is told apart. Each store is a SQLite file of its own, in the process that is sampled.
+on this machine, and the server is sampled; its seconds are those from the start of the upload to its
+end, the transfer included. Otherwise seconds are those that the load tells, and the start of its process
+is told apart. Each store is a SQLite file of its own, in the process that is sampled; loads into
+PostgreSQL are not measured by this command.
 
 Examples:
   homeroom lab bulk --students 2000 --html bulk.html
   homeroom lab bulk interchanges/ --json bulk.json --html bulk.html
-  homeroom lab bulk interchanges/ --modes trusted,direct,service"
+  homeroom lab bulk interchanges/ --modes trusted,direct,service
+  homeroom lab bulk interchanges/ --cores 1,2"
 )]
 pub struct BulkArgs {
     /// A folder of interchanges, `Student.xml` or `Student-001.xml`, or of JSON lines; without it, a
@@ -53,9 +56,10 @@ pub struct BulkArgs {
     /// Modes that are measured side by side
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["trusted", "service"])]
     modes: Vec<Mode>,
-    /// Number of processor cores that a load, or the server that loads, may use; all without it
-    #[arg(long, value_name = "N")]
-    cores: Option<usize>,
+    /// Numbers of processor cores that a load, or the server that loads, may use: each mode is measured
+    /// with each of them. All cores without it
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    cores: Vec<NonZeroUsize>,
     #[command(flatten)]
     figures: FiguresArgs,
     /// Writes the table and the charts as one HTML page, which needs no network
@@ -91,6 +95,26 @@ impl Mode {
     }
 }
 
+/// A mode, and how many cores it may use.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    mode: Mode,
+    /// Their number; all without it.
+    cores: Option<usize>,
+    /// Whether the number is part of its name.
+    is_told: bool,
+}
+
+impl Way {
+    fn name(self) -> String {
+        match self.cores.filter(|_| self.is_told) {
+            None => self.mode.name().to_owned(),
+            Some(1) => format!("{} on 1 core", self.mode.name()),
+            Some(cores) => format!("{} on {cores} cores", self.mode.name()),
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: BulkArgs) -> Result<Exit, Failure> {
     args.figures.check()?;
@@ -105,12 +129,18 @@ pub fn run(args: BulkArgs) -> Result<Exit, Failure> {
     let groups = groups(model, &files)?;
     let mut line = ProgressLine::new();
     let mut measured = vec![];
-    for mode in &args.modes {
-        measured
-            .push(measure(&standard, *mode, &files, &groups, &folder.0, args.cores, &mut line)?);
+    let each: Vec<Option<usize>> = match &args.cores[..] {
+        [] => vec![None],
+        all => all.iter().map(|cores| Some(cores.get())).collect(),
+    };
+    for cores in &each {
+        for mode in &args.modes {
+            let way = Way { mode: *mode, cores: *cores, is_told: each.len() > 1 };
+            measured.push(measure(&standard, way, &files, &groups, &folder.0, &mut line)?);
+        }
     }
     line.end();
-    let result = BulkResult::new(now(), args.cores, measured);
+    let result = BulkResult::new(now(), each.into_iter().flatten().max(), measured);
     if let Some(path) = &args.html {
         write(&PAGE, path, &page::page(&result))?;
     }
@@ -131,13 +161,14 @@ fn generate(model: &Model, students: usize, folder: &Path) -> Result<PathBuf, Fa
 /// Measures a mode: each interchange, then all of them at once.
 fn measure(
     standard: &Standard,
-    mode: Mode,
+    way: Way,
     files: &Path,
     groups: &[Group],
     folder: &Path,
-    cores: Option<usize>,
     line: &mut ProgressLine,
 ) -> Result<ModeResult, Failure> {
+    let Way { mode, cores, .. } = way;
+    let name = way.name();
     let mut rows = vec![];
     let load_into = |data: &Path, files: &[PathBuf], served: &Option<Served>| match served {
         None => load(files, data, mode.arguments(), cores),
@@ -150,9 +181,7 @@ fn measure(
         let served = serve(&data)?;
         let mut before = Records::default();
         for (at, group) in groups.iter().enumerate() {
-            line.show(|| {
-                format!("{}: {} ({} of {})", mode.name(), group.name, at + 1, groups.len())
-            });
+            line.show(|| format!("{name}: {} ({} of {})", group.name, at + 1, groups.len()));
             let measured = load_into(&data, &group.files, &served)?;
             let after = Records::of(&data, standard)?;
             rows.push(Row::new(&group.name, group.is_descriptors, before, after, measured));
@@ -161,7 +190,7 @@ fn measure(
         drop(served);
         remove(&data)?;
     }
-    line.show(|| format!("{}: all at once", mode.name()));
+    line.show(|| format!("{name}: all at once"));
     let data = folder.join("all");
     let served = serve(&data)?;
     let measured = load_into(&data, &[files.to_owned()], &served)?;
@@ -169,8 +198,8 @@ fn measure(
     drop(served);
     remove(&data)?;
     let total = Row::new("All at once", false, Records::default(), after, measured);
-    line.show(|| format!("{}: {} documents", mode.name(), grouped(total.documents)));
-    Ok(ModeResult::new(mode.name(), rows, total))
+    line.show(|| format!("{name}: {} documents", grouped(total.documents)));
+    Ok(ModeResult::new(name, rows, total))
 }
 
 fn remove(folder: &Path) -> Result<(), Failure> {

@@ -6,13 +6,17 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use homeroom_bulk::{NotTaken, PlainFile};
+use homeroom_bulk_api::FILES_MAX;
 
+use crate::command::order::ordered;
+use crate::config::StandardConfig;
 use crate::exit::Failure;
+use crate::standard::Standard;
 
-/// Most files of an upload.
-const FILES_MAX: usize = homeroom_bulk_api::FILES_MAX;
 /// Bytes at the beginning of a file in which its kind is looked for.
 const HEAD_BYTES: u64 = 64 << 10;
+/// The interchange of lines that name their own resources.
+const DOCUMENTS: &str = "Documents";
 /// What the name of an interchange's root element begins with.
 const ROOT: &[u8] = b"<Interchange";
 
@@ -56,13 +60,29 @@ pub fn find(paths: &[PathBuf]) -> Result<(Vec<Source>, Vec<NotTaken>), Failure> 
                 .into(),
         ));
     }
-    if found.len() > FILES_MAX {
-        return Err(Failure::Usage(format!(
-            "{} files, and an upload has at most {FILES_MAX}; upload them in parts",
-            found.len()
-        )));
-    }
     Ok((found, not_taken))
+}
+
+/// Divides files into operations, none of which has more than it may. If there are several, files that
+/// others may refer to come first.
+///
+/// # Errors
+///
+/// If the model cannot be read.
+pub fn parts(mut sources: Vec<Source>) -> Result<Vec<Vec<Source>>, Failure> {
+    if sources.len() <= FILES_MAX {
+        return Ok(vec![sources]);
+    }
+    let standard = Standard::read(&StandardConfig::default())?;
+    let names = sources.iter().map(|source| source.interchange.clone()).collect();
+    let order = ordered(&standard.model, names);
+    // Of lines that name their resources nothing is known; they may refer to anything.
+    let place = |source: &Source| match &*source.interchange {
+        DOCUMENTS => order.len(),
+        name => order.iter().position(|own| own == name).unwrap_or(order.len()),
+    };
+    sources.sort_by_key(place);
+    Ok(sources.chunks(FILES_MAX).map(<[Source]>::to_vec).collect())
 }
 
 fn source(file: PlainFile) -> Result<Source, String> {
@@ -122,7 +142,7 @@ fn lines_of(path: &Path, head: &[u8]) -> Result<String, &'static str> {
     let line = head.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
     let first: Option<serde_json::Value> = line.and_then(|line| serde_json::from_slice(line).ok());
     if first.is_some_and(|line| line["resource"].is_string() && line["document"].is_object()) {
-        return Ok("Documents".to_owned());
+        return Ok(DOCUMENTS.to_owned());
     }
     let stem = stem(path).ok_or("the file is not named after a resource")?;
     // `ed-fi/students.jsonl`, or `students/1.jsonl`.

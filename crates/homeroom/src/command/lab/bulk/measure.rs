@@ -26,8 +26,12 @@ const COUNT_TIME_MAX: Duration = Duration::from_hours(1);
 /// What was measured of a load.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Measured {
-    /// Seconds that the load says it took, until everything was on disk.
+    /// Seconds that the load says it took, until everything was on disk; for an upload, from its start to
+    /// its end.
     pub seconds: f64,
+    /// For an upload: how many of them were not those of the load in the server, but of the transfer and of
+    /// waiting for the load to begin.
+    pub transfer_seconds: Option<f64>,
     /// Seconds from the start of the process to its end.
     pub process_seconds: f64,
     /// Number of cores that it could use.

@@ -31,7 +31,7 @@ pub(super) fn page(result: &BulkResult) -> String {
     for mode in &result.modes {
         table(&mut out, mode);
     }
-    let modes: Vec<&str> = result.modes.iter().map(|mode| mode.mode).collect();
+    let modes: Vec<&str> = result.modes.iter().map(|mode| &*mode.mode).collect();
     let seconds = |row: &Row| Some(row.seconds);
     let decimals = |value: f64| format!("{value:.2} s");
     out += &chart("Time", &modes, &bars(result, &seconds), &decimals);
@@ -77,7 +77,7 @@ fn table(out: &mut String, mode: &ModeResult) {
          <th>Documents</th><th>Records before</th><th>Records after</th><th>Records</th>\
          <th>Seconds</th><th>Rejected</th><th>CPU seconds</th><th>Memory, MB</th>\
          <th>Written, MB</th><th>Network, MB</th><th>Bounded by</th></tr></thead><tbody>\n",
-        escaped(mode.mode)
+        escaped(&mode.mode)
     );
     for row in &mode.interchanges {
         write_row(out, row, "");

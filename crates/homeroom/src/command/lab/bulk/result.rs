@@ -13,6 +13,8 @@ const FORMAT: u32 = 1;
 /// Share of the time that something must be busy to bound a load.
 const BUSY: f64 = 0.8;
 
+/// Share of the time of an upload that must go into the transfer for that to bound it.
+const TRANSFER: f64 = 0.5;
 /// Share of the looks at the writer in which it must wait for the disk, for the disk to bound a load.
 const WAITS: f64 = 0.3;
 /// Seconds that a load must take for its speed to be compared: a shorter one is bounded by its start.
@@ -41,7 +43,7 @@ pub(super) struct BulkResult {
 #[derive(Debug, Serialize)]
 pub(super) struct ModeResult {
     /// Its name.
-    pub mode: &'static str,
+    pub mode: String,
     /// Each interchange, one after the other into the same store.
     pub interchanges: Vec<Row>,
     /// Everything at once, into an empty store.
@@ -74,8 +76,10 @@ pub(super) struct Row {
     pub rejected: u64,
     /// Why they were, the most frequent cause first.
     pub causes: Vec<Cause>,
-    /// Seconds that the load took until everything was on disk.
+    /// Seconds that the load took until everything was on disk; for an upload, from its start to its end.
     pub seconds: f64,
+    /// For an upload: how many of them were not those of the load in the server.
+    pub transfer_seconds: Option<f64>,
     /// Seconds from the start of its process to its end.
     pub process_seconds: f64,
     /// Documents per second.
@@ -166,7 +170,7 @@ impl ModeResult {
         })
     }
 
-    pub(super) fn new(mode: &'static str, interchanges: Vec<Row>, total: Row) -> Self {
+    pub(super) fn new(mode: String, interchanges: Vec<Row>, total: Row) -> Self {
         let mut compared: Vec<&Row> =
             interchanges.iter().filter(|row| !row.is_descriptors && row.records > 0).collect();
         let (long, short): (Vec<&Row>, Vec<&Row>) =
@@ -205,6 +209,7 @@ impl Row {
             rejected: measured.rejected,
             causes: measured.causes.clone(),
             seconds: measured.seconds,
+            transfer_seconds: measured.transfer_seconds,
             process_seconds: measured.process_seconds,
             documents_per_second: each_second(documents),
             records_per_second: each_second(records),
@@ -234,6 +239,12 @@ fn bound_by(measured: &Measured) -> String {
     #[expect(clippy::cast_precision_loss, reason = "there are few")]
     let cores = measured.cores as f64;
     let seconds = measured.process_seconds;
+    if let Some(transfer) = measured.transfer_seconds.filter(|sent| *sent >= TRANSFER * seconds) {
+        return format!(
+            "the network: the files were sent for {:.0} % of the time",
+            transfer / seconds * 100.0
+        );
+    }
     if most >= BUSY * seconds {
         format!("CPU of {who}")
     } else if all >= BUSY * seconds * cores {
@@ -271,7 +282,9 @@ mod tests {
     #[test]
     fn what_bounds_a_load_is_what_was_busy_or_waited_for() {
         let busy = [("load-reader", 9.0), ("store-writer", 5.0)];
+        let sent = Measured { transfer_seconds: Some(6.0), ..measured(10.0, 10.0, &busy, 0.0) };
         for (measured, told) in [
+            (sent, "the network: the files were sent for 60 % of the time"),
             (measured(10.0, 10.1, &busy, 0.0), "CPU of the readers, which parse and validate"),
             (measured(10.0, 10.1, &[("load-reader", 7.0), ("x", 9.5)], 0.0), "CPU of the planner"),
             (measured(10.0, 10.1, &[("store-writer", 4.0)], 0.5), "the disk, for which"),
@@ -293,7 +306,7 @@ mod tests {
         let total = row("All at once", 1, 1.0);
         let of = |rows: &[&Row]| {
             let rows = rows.iter().map(|row| (*row).clone()).collect();
-            let mode = ModeResult::new("trusted", rows, total.clone());
+            let mode = ModeResult::new("trusted".to_owned(), rows, total.clone());
             let left_out = mode.left_out();
             (mode.fastest.unwrap(), mode.slowest.unwrap(), left_out)
         };
@@ -313,7 +326,7 @@ mod tests {
             let after = Records { documents: records, records };
             let measured = Measured { rejected, causes, ..measured(1.0, 1.0, &[], 0.0) };
             let row = Row::new("All at once", false, Records::default(), after, measured);
-            ModeResult::new(mode, vec![], row)
+            ModeResult::new(mode.to_owned(), vec![], row)
         };
         let cause = Cause { what: "Not authorized.".into(), count: 3 };
 

@@ -89,7 +89,12 @@ impl Served {
         command.args(["--json", "--results"]).arg(results);
         command.env("HOMEROOM_UPLOAD_SECRET", &self.secret);
         let measured = while_running(command, Some(self.child.id()), results)?;
-        Ok(Measured { cores: self.cores.unwrap_or(measured.cores).min(measured.cores), ..measured })
+        Ok(Measured {
+            cores: self.cores.unwrap_or(measured.cores).min(measured.cores),
+            seconds: measured.process_seconds,
+            transfer_seconds: Some((measured.process_seconds - measured.seconds).max(0.0)),
+            ..measured
+        })
     }
 }
 

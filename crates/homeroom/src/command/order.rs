@@ -1,4 +1,4 @@
-//! The files of each interchange, in an order in which they can be loaded one after the other.
+//! Files by what they are of, in an order in which they can be loaded one after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::exit::Failure;
 
 /// The files of an interchange.
 #[derive(Debug)]
-pub(super) struct Group {
+pub struct Group {
     /// Name of the interchange, or of the resource for JSON lines.
     pub name: String,
     /// Whether it is that of the descriptors, which are left out of comparisons of speed.
@@ -25,7 +25,7 @@ pub(super) struct Group {
 /// # Errors
 ///
 /// Says why the folder cannot be read.
-pub(super) fn groups(model: &Model, path: &Path) -> Result<Vec<Group>, Failure> {
+pub fn groups(model: &Model, path: &Path) -> Result<Vec<Group>, Failure> {
     let reading = |error| Failure::because(&format!("reading {}", path.display()), error);
     let mut by_name: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     if path.is_dir() {
@@ -43,8 +43,19 @@ pub(super) fn groups(model: &Model, path: &Path) -> Result<Vec<Group>, Failure> 
     if by_name.is_empty() {
         return Err(Failure::Usage(format!("{}: there is no file to load", path.display())));
     }
+    let ordered = ordered(model, by_name.keys().cloned().collect()).into_iter();
+    let group = |name: String| {
+        let mut files = by_name.remove(&name).unwrap_or_default();
+        files.sort();
+        Group { is_descriptors: name == DESCRIPTORS, name, files }
+    };
+    Ok(ordered.map(group).collect())
+}
+
+/// Puts names of interchanges and endpoints in an order in which their files can be loaded one after the
+/// other.
+pub fn ordered(model: &Model, mut left: BTreeSet<String>) -> Vec<String> {
     let (always, sometimes) = (needs(model, true), needs(model, false));
-    let mut left: BTreeMap<String, Vec<PathBuf>> = by_name;
     let mut ordered = vec![];
     while !left.is_empty() {
         // In a circle, the one that lacks the fewest others comes first; what only some of its records
@@ -52,16 +63,15 @@ pub(super) fn groups(model: &Model, path: &Path) -> Result<Vec<Group>, Failure> 
         let lacking = |name: &String| {
             let count = |needs: &Needs| {
                 let needed = needs.get(name).into_iter().flatten();
-                needed.filter(|needed| *needed != name && left.contains_key(*needed)).count()
+                needed.filter(|needed| *needed != name && left.contains(*needed)).count()
             };
             (count(&always), count(&sometimes))
         };
-        let Some(next) = left.keys().min_by_key(|name| lacking(name)).cloned() else { break };
-        let mut files = left.remove(&next).unwrap_or_default();
-        files.sort();
-        ordered.push(Group { is_descriptors: next == DESCRIPTORS, name: next, files });
+        let Some(next) = left.iter().min_by_key(|name| lacking(name)).cloned() else { break };
+        left.remove(&next);
+        ordered.push(next);
     }
-    Ok(ordered)
+    ordered
 }
 
 /// Name of the interchange of descriptors.
