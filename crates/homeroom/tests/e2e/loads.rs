@@ -49,7 +49,7 @@ fn a_record_that_the_input_repeats_is_not_told_as_stored_before() {
 
 #[test]
 fn the_items_of_loads_by_a_server_are_metrics_that_equal_the_summaries() {
-    Place::on_each_store(|place| items_are_metrics(place));
+    Place::on_each_store(items_are_metrics);
 }
 
 fn items_are_metrics(place: &Place) {

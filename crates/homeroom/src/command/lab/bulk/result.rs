@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_difference_between_modes_is_explained_by_what_was_refused() {
-        let mode = |mode, records, causes: Vec<Cause>| {
+        let mode = |mode: &str, records, causes: Vec<Cause>| {
             let rejected = causes.iter().map(|cause| cause.count).sum();
             let after = Records { documents: records, records };
             let measured = Measured { rejected, causes, ..measured(1.0, 1.0, &[], 0.0) };
