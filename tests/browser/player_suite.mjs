@@ -578,6 +578,101 @@ for (const kind of reference ? ["scorm12", "scorm2004"] : []) {
   }
 }
 
+/** Elements that content sets by itself, and where the report of an activity has them. */
+const REPORTED = {
+  "cmi.core.lesson_location": "location",
+  "cmi.location": "location",
+  "cmi.suspend_data": "suspendData",
+  "cmi.core.score.raw": "scoreRaw",
+  "cmi.score.raw": "scoreRaw",
+  "cmi.score.scaled": "scoreScaled",
+  "cmi.completion_status": "completionStatus",
+  "cmi.progress_measure": "progressMeasure",
+};
+
+/** The example package whose SCOs open only one after the other. */
+const inOrder = "SequencingForcedSequential";
+
+/** Opens each SCO once the one before is done, which is said in the place of a learner who reads all its pages. */
+async function playInOrder(page, course, registration, all) {
+  page.on("dialog", (dialog) => dialog.accept().catch(() => undefined));
+  await page.goto(await server.link(course, registration));
+  const complete = () => {
+    let from = window;
+    while (!from.API_1484_11 && from.parent !== from) from = from.parent;
+    const api = from.API_1484_11;
+    if (window.isLeft || !api || api.GetValue("cmi.completion_status") === "") return;
+    for (const [name, value] of [["cmi.completion_status", "completed"], ["cmi.success_status", "passed"]]) api.SetValue(name, value);
+  };
+  const each = async (work) => {
+    for (const frame of page.frames()) if (frame.url().includes("/content/")) await frame.evaluate(work).catch(() => undefined);
+  };
+  for (const { id, title } of all) {
+    await until(`the report of ${title}`, async () => {
+      // More than once: what content sets as it begins comes after.
+      await each(complete);
+      return leaves((await server.report(registration)).activityDetails).find((one) => one.id === id);
+    }, (found) => found.attempts >= 1 && found.activityCompletion === "COMPLETED", 30_000);
+    await each(() => (window.isLeft = true));
+    const next = page.getByRole("button", { name: "Next" });
+    if (await next.isEnabled().catch(() => false)) await next.click();
+  }
+  await page.close();
+}
+
+/** The activities of a report that can be launched. */
+const leaves = (of) => (of.children?.length ? of.children.flatMap(leaves) : [of]);
+
+for (const kind of reference ? ["scorm12", "scorm2004"] : []) {
+  const folder = join(reference, "learning/packages", kind);
+  for (const file of await readdir(folder).catch(() => [])) {
+    await check(`${file}: every SCO is opened, and the report has what it sets by itself`, async (fresh, registration) => {
+      const id = `each-${file.replace(/\W+/g, "-")}`;
+      await server.add(id, { zip: await readFile(join(folder, file)) });
+      await server.link(id, registration);
+      const all = leaves((await server.report(registration)).activityDetails);
+      const context = await fresh();
+      let set = 0;
+      if (file.startsWith(inOrder)) {
+        await playInOrder(await context.newPage(), id, registration, all);
+        return;
+      }
+      for (const [number, { id: activity, title }] of all.entries()) {
+        const own = `${registration}-${number}`;
+        const page = await context.newPage();
+        page.on("dialog", (dialog) => dialog.accept().catch(() => undefined));
+        const posts = [];
+        let shown = 0;
+        let isNetAway = false;
+        page.on("requestfailed", (request) => (isNetAway ||= new URL(request.url()).hostname !== "127.0.0.1"));
+        page.on("request", (request) => request.url().endsWith("/results") && posts.push(JSON.parse(request.postData() ?? "{}")));
+        page.on("response", (answer) => (shown += answer.url().includes("/content/") && answer.ok() ? 1 : 0));
+        await page.goto(await server.link(id, own, { startSco: activity }));
+        await until(`content of ${title}`, async () => shown, (found) => found > 0, 20_000);
+        const begun = () => posts.flatMap(({ calls }) => calls ?? []).filter(([, name]) => name.endsWith("Initialize")).map((call) => call[4]);
+        if (!file.startsWith("ContentPackaging")) {
+          await until(`Initialize of ${title}`, async () => begun(), (found) => (isNetAway && file === wantsTheNet) || found.includes("true"), 20_000);
+        }
+        // What it sets as it begins, and as it goes.
+        await new Promise((resume) => setTimeout(resume, 1_000));
+        await page.close();
+        const told = {};
+        for (const post of posts) {
+          for (const part of [post, ...(post.activities ?? [])]) if ((part.activity ?? activity) === activity) Object.assign(told, part.cmi ?? {});
+        }
+        const wanted = Object.entries(told).filter(([name]) => REPORTED[name]);
+        set += Object.keys(told).length;
+        const leaf = await until(`the report of ${title}`, async () => leaves((await server.report(own)).activityDetails).find((one) => one.id === activity), (found) =>
+          begun().length === 0 || (found?.attempts >= 1 && wanted.every(([name, value]) => found.runtime?.[REPORTED[name]] === value)));
+        if (!leaf) throw new Error(`${title} is not in the report`);
+        const failed = posts.flatMap(({ calls }) => calls ?? []).filter(([, name, , , result]) => /SetValue|Commit|Initialize|Finish|Terminate$/.test(name) && result !== "true");
+        same(failed, [], `calls of ${title} that failed`);
+      }
+      if (!file.startsWith("ContentPackaging") && file !== wantsTheNet && set === 0) throw new Error("nothing was set");
+    });
+  }
+}
+
 /** The frame of a page in which content is played. */
 function bridgeOf(page) {
   return page.frames().find((frame) => new URL(frame.url()).pathname.endsWith("/bridge"));
