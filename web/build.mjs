@@ -1,4 +1,4 @@
-// Builds the pages into web/dist: node build.mjs [--tests]
+// Builds the pages into web/dist: node build.mjs [--tests | --verdicts]
 // Only files that differ are written, so that Cargo sees no change where there is none.
 
 import { createHash } from "node:crypto";
@@ -10,19 +10,61 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
 
-/** Gives scripts the elements in the server's table, by standard: the type of each by its name. */
+/** Gives scripts the server's table, by standard: the elements by their names, and the numbers of errors. */
 const elements = {
   name: "elements",
   setup: ({ onLoad }) =>
     onLoad({ filter: /cmi\.toml$/ }, async ({ path }) => {
-      const [, old, recent] = (await readFile(path, "utf8")).split(/^\[scorm(?:12|2004)\]$/m);
-      const row = /^ {2}\{ name = "([^"]+)", type = "([^"]+)"/gm;
-      const types = (text) => Object.fromEntries([...text.matchAll(row)].map(([, name, type]) => [name, type]));
-      if (!old || !recent) throw new Error(`${path} has another form than expected`);
-      const found = { "1.2": types(old), "2004": types(recent) };
+      const text = await readFile(path, "utf8");
+      const [, errors12, old, errors2004, recent] = text.split(/^\[scorm(?:12|2004)(?:\.errors)?\]$/m);
+      if (!recent) throw new Error(`${path} has another form than expected`);
+      const rows = (text) => [...text.matchAll(/^ {2}(\{ name = .*\}),$/gm)].map(([, row]) => asJson(row));
+      const byName = (text) =>
+        Object.fromEntries(rows(text).map(({ name, type, access, range, values }) => [name, { type, access, range, values }]));
+      const numbers = (text) =>
+        Object.fromEntries([...text.matchAll(/^(\w+) = (\d+)$/gm)].map(([, name, number]) => [name, Number(number)]));
+      const found = {
+        "1.2": { errors: numbers(errors12), elements: byName(old) },
+        "2004": { errors: numbers(errors2004), elements: byName(recent) },
+      };
       return { contents: JSON.stringify(found), loader: "json", watchFiles: [path] };
     }),
 };
+
+/** Reads an inline table of TOML whose values are texts, numbers and lists of these. */
+function asJson(row) {
+  return JSON.parse(row.replace(/("(?:[^"\\]|\\.)*")|(\w+) = /g, (_, text, name) => text ?? `"${name}": `));
+}
+
+/** Values on which server and browser are asked for their verdicts. */
+const asked = [
+  "", " ", "x", "a b", "ü", "passed", "failed", "completed", "incomplete", "browsed", "not attempted", "unknown", "true",
+  "false", "correct", "wrong", "incorrect", "neutral", "unanticipated", "choice", "true-false", "long-fill-in", "other", "suspend",
+  "normal", "time-out", "logout", "credit", "ab-initio", "_none_", "continue,no message", "en-US", "urn:a:b", "0", "1", "2", "-1",
+  "-1.01", "1.01", "0.5", "-0.5", "50", "100", "100.5", "101", "-101", "+5", ".5", "5.", ".", "1e1", "1E-1", "1e400", " 5 ",
+  "1,5", "0x10", "NaN", "Infinity", "2147483647", "2147483648", `0.${"1".repeat(39)}`, "00:01:00", "0000:00:00.00", "1:2:3", "00:00",
+  "10:00:61.123", "1000000:00:00", "00:01:00 ", "P", "PT", "PT1M", "PT1H30M", "P1DT", "P1Y2M3DT4H5M6.7S", "PT1.5H", "P1.00D", "P1W",
+  "PT1S1M", " PT1M", "2026", "202", "2026-01-01", "2026-01-01T10:00:00.00Z", "on 2026-01-01",
+];
+
+/** Writes down the verdicts on these for every element. */
+async function buildVerdicts() {
+  const file = join(here, "build/verdicts.mjs");
+  const stdin = {
+    contents: `import table from "../../../models/tables/cmi.toml";\nimport { refusal } from "./elements";\nexport { table, refusal };`,
+    resolveDir: join(here, "player/src"),
+  };
+  await build({ stdin, outfile: file, bundle: true, platform: "node", format: "esm", plugins: [elements], logLevel: "warning" });
+  const { table, refusal } = await import(file);
+  const of = (standard) => {
+    const names = Object.keys(table[standard].elements).map((name) => name.replace(/(?<=\.)n(?=\.)/, "0").replace(/(?<=\.)m(?=\.)/, "0"));
+    const more = ["cmi.nothing", "cmi.objectives._count", "cmi.interactions._children", standard === "1.2" ? "cmi.location" : "cmi.core.exit"];
+    const rows = [...names, ...more].map((name) => `    ${JSON.stringify(name)}: ${JSON.stringify(asked.map((value) => refusal(standard, name, value)))}`);
+    return `  "${standard}": {\n${rows.join(",\n")}\n  }`;
+  };
+  const text = `{\n  "values": ${JSON.stringify(asked)},\n${of("1.2")},\n${of("2004")}\n}\n`;
+  await writeFile(join(here, "../models/tables/cmi_verdicts.json"), text);
+}
 
 /** Bundles the unit tests, for Node's own test runner. */
 async function buildTests() {
@@ -96,4 +138,5 @@ async function put(files) {
   console.error(`web/dist: ${files.size} files`);
 }
 
-await (process.argv.includes("--tests") ? buildTests() : buildPages());
+const what = { "--tests": buildTests, "--verdicts": buildVerdicts }[process.argv[2] ?? ""];
+await (what ?? buildPages)();

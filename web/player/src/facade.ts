@@ -1,7 +1,7 @@
 // The API object that content finds: our own, around scorm-again's. It tells us what content sets and
 // calls, and never throws into content.
 
-import { isElement, isText } from "./elements";
+import { isElement, isInTable, isText, isUnread, plain, refusal } from "./elements";
 import type { Call, Cmi } from "./launch";
 import { bytes } from "./pending";
 
@@ -97,10 +97,16 @@ export function facade(standard: "1.2" | "2004", inner: Inner, stored: Cmi, watc
     if (!inner.isInitialized()) return found;
     return emptied.has(element) ? "" : (long.get(element) ?? found);
   };
-  const setValue = (element = "", value = "") => {
+  const setValue = (element = "", given = "") => {
+    const value = plain(standard, element, given);
     if (standard === "1.2" && inner.isTerminated()) {
       // scorm-again would take it, and the session would be open again for the server.
       own = "301";
+      return "false";
+    }
+    const refused = inner.isInitialized() && isInTable(standard, element) ? refusal(standard, element, value) : 0;
+    if (refused !== 0) {
+      own = String(refused);
       return "false";
     }
     const isLong = TOLERANT.has(element) && value.length > limit(standard, element) && bytes(value) <= TOLERATED_BYTES_MAX;
@@ -108,9 +114,10 @@ export function facade(standard: "1.2" | "2004", inner: Inner, stored: Cmi, watc
     if (result !== "true") {
       // Content clears a text with an empty one, which scorm-again refuses in SCORM 2004.
       const isEmptied = value === "" && inner.lmsGetLastError() === "406" && isText(standard, element);
-      if (!isEmptied) return result;
+      const isKept = isUnread(standard, element) && inner.lmsGetLastError() === "405";
+      if (!isEmptied && !isKept) return result;
       own = "0";
-      emptied.add(element);
+      if (isEmptied) emptied.add(element);
       watch.set(element, value);
       return "true";
     }

@@ -1,6 +1,16 @@
-// The types of the run-time's elements by their names, by standard, which the build reads from the server's
-// table.
+// The run-time's elements by their names, and the numbers of its errors, by standard, which the build reads from
+// the server's table.
 declare module "*/cmi.toml" {
-  const types: { "1.2": Record<string, string>; "2004": Record<string, string> };
-  export default types;
+  interface Element {
+    type: string;
+    access: "r" | "w" | "rw";
+    range?: [number, number];
+    values?: string[];
+  }
+  interface Version {
+    errors: Record<"unknown" | "keyword" | "read_only" | "write_only" | "type" | "range", number>;
+    elements: Record<string, Element>;
+  }
+  const table: { "1.2": Version; "2004": Version };
+  export default table;
 }

@@ -14,15 +14,24 @@ const TABLE: &str = include_str!("../../../../models/tables/cmi.toml");
 
 /// Most entries of a collection such as interactions.
 const ENTRIES_MAX: usize = 10_000;
+/// Most bytes of a number.
+const NUMBER_BYTES_MAX: usize = 40;
 /// Most bytes of a value, whatever its element allows.
 const VALUE_BYTES_MAX: usize = 512 << 10;
 
 /// The elements of both versions of SCORM.
 #[derive(Debug)]
 pub(crate) struct Elements {
-    scorm12: HashMap<String, Element>,
-    scorm2004: HashMap<String, Element>,
+    scorm12: Words,
+    scorm2004: Words,
     json: String,
+}
+
+/// The elements of one version, by name, and the numbers of its errors.
+#[derive(Debug)]
+struct Words {
+    elements: HashMap<String, Element>,
+    errors: Errors,
 }
 
 #[derive(Debug, Deserialize)]
@@ -34,6 +43,41 @@ struct Table {
 #[derive(Debug, Deserialize)]
 struct Version {
     elements: Vec<Element>,
+    errors: Errors,
+}
+
+/// What content is told of a value that is refused.
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Errors {
+    unknown: u16,
+    keyword: u16,
+    read_only: u16,
+    r#type: u16,
+    range: u16,
+}
+
+/// Why a value is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// There is no such element.
+    Unknown,
+    /// It is set by the run-time, such as `_count`.
+    Keyword,
+    ReadOnly,
+    Type,
+    Range,
+}
+
+impl Errors {
+    fn of(self, fault: Fault) -> u16 {
+        match fault {
+            Fault::Unknown => self.unknown,
+            Fault::Keyword => self.keyword,
+            Fault::ReadOnly => self.read_only,
+            Fault::Type => self.r#type,
+            Fault::Range => self.range,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -93,8 +137,9 @@ impl Elements {
         SHIPPED.get_or_init(|| {
             let table: Table = toml::from_str(TABLE).expect("the shipped table is well formed");
             let json: Value = toml::from_str(TABLE).expect("the shipped table is well formed");
-            let by_name = |version: Version| {
-                version.elements.into_iter().map(|one| (one.name.clone(), one)).collect()
+            let by_name = |Version { elements, errors }: Version| {
+                let elements = elements.into_iter().map(|one| (one.name.clone(), one)).collect();
+                Words { elements, errors }
             };
             Self {
                 scorm12: by_name(table.scorm12),
@@ -109,24 +154,31 @@ impl Elements {
         &self.json
     }
 
+    fn words(&self, standard: Standard) -> &Words {
+        if standard == Standard::Scorm12 { &self.scorm12 } else { &self.scorm2004 }
+    }
+
     /// Checks a value that content has set.
     ///
     /// # Errors
     ///
     /// [`Refusal`], which says whether the value is kept.
     pub(crate) fn check(&self, standard: Standard, name: &str, value: &str) -> Result<(), Refusal> {
-        let elements = if standard == Standard::Scorm12 { &self.scorm12 } else { &self.scorm2004 };
-        let (general, entries) = generalized(name);
-        if name.ends_with("._children") || name.ends_with("._count") {
-            return Err(Refusal::Silent);
-        }
+        let words = self.words(standard);
         let shown: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
-        let Some(element) = elements.get(&general) else {
-            return Err(Refusal::Out(format!("{shown} is no element of {}", standard.name())));
+        let (element, entries) = match words.fault(standard, name, value) {
+            Ok(found) => found,
+            Err(Fault::Keyword | Fault::ReadOnly) => return Err(Refusal::Silent),
+            Err(Fault::Unknown) => {
+                return Err(Refusal::Out(format!("{shown} is no element of {}", standard.name())));
+            }
+            Err(fault @ (Fault::Type | Fault::Range)) => {
+                let error = words.errors.of(fault);
+                return Err(Refusal::Out(format!(
+                    "{shown} has a value that its type does not allow (error {error})"
+                )));
+            }
         };
-        if element.access == Access::R {
-            return Err(Refusal::Silent);
-        }
         if entries >= ENTRIES_MAX {
             let message = format!("{shown}: there are at most {ENTRIES_MAX} entries");
             return Err(Refusal::Out(message));
@@ -134,9 +186,6 @@ impl Elements {
         if value.len() > VALUE_BYTES_MAX {
             let message = format!("{shown} has more than {VALUE_BYTES_MAX} bytes");
             return Err(Refusal::Out(message));
-        }
-        if !element.fits(value, standard) {
-            return Err(Refusal::Out(format!("{shown} has a value that its type does not allow")));
         }
         let length = value.chars().count();
         match element.max {
@@ -149,20 +198,50 @@ impl Elements {
     }
 }
 
+impl Words {
+    /// Returns the element of a name with the greatest number of its entries, if it takes a value.
+    fn fault(
+        &self,
+        standard: Standard,
+        name: &str,
+        value: &str,
+    ) -> Result<(&Element, usize), Fault> {
+        if name.ends_with("._children") || name.ends_with("._count") {
+            return Err(Fault::Keyword);
+        }
+        let (general, entries) = generalized(name);
+        let element = self.elements.get(&general).ok_or(Fault::Unknown)?;
+        if element.access == Access::R {
+            return Err(Fault::ReadOnly);
+        }
+        element.fits(value, standard)?;
+        Ok((element, entries))
+    }
+}
+
 impl Element {
-    fn fits(&self, value: &str, standard: Standard) -> bool {
-        let in_range = |number: f64| {
-            number.is_finite()
-                && self.range.is_none_or(|(least, most)| (least..=most).contains(&number))
+    fn fits(&self, value: &str, standard: Standard) -> Result<(), Fault> {
+        let number = |text: &str| {
+            let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+            number.filter(|_| text.len() <= NUMBER_BYTES_MAX)
         };
-        let is_decimal =
-            |text: &str| text.len() <= 40 && text.trim().parse::<f64>().is_ok_and(in_range);
         let is_old = standard == Standard::Scorm12;
+        let in_range = |number: Option<f64>| match (number, self.range) {
+            (None, _) => Err(Fault::Type),
+            (Some(number), Some((least, most))) if !(least..=most).contains(&number) => {
+                Err(Fault::Range)
+            }
+            _ => Ok(()),
+        };
         match self.r#type {
-            Type::Text | Type::Language => true,
+            Type::Decimal if is_old && value.is_empty() => return Ok(()),
+            Type::Decimal => return in_range(number(value)),
+            Type::Integer => return in_range(value.trim().parse::<i32>().ok().map(f64::from)),
+            _ => {}
+        }
+        let is_fit = match self.r#type {
+            Type::Text | Type::Language | Type::Decimal | Type::Integer => true,
             Type::Identifier => !value.trim().is_empty(),
-            Type::Decimal => (is_old && value.is_empty()) || is_decimal(value),
-            Type::Integer => value.trim().parse::<i32>().is_ok_and(|n| in_range(n.into())),
             // What content of the field sets in other words is kept: not attempted, and nothing.
             Type::Vocabulary => {
                 value.is_empty() && self.access == Access::W
@@ -178,11 +257,12 @@ impl Element {
                     && value.starts_with(|c: char| c.is_ascii_digit())
             }
             Type::Result => {
-                is_decimal(value)
+                number(value).is_some()
                     || self.values.iter().any(|word| word == value)
                     || matches!(value, "wrong" | "incorrect")
             }
-        }
+        };
+        if is_fit { Ok(()) } else { Err(Fault::Type) }
     }
 }
 
@@ -237,6 +317,37 @@ mod tests {
         ] {
             let found = elements.check(standard, name, value);
             assert_eq!(found.is_ok(), is_taken, "{name} {value}: {found:?}");
+        }
+    }
+
+    /// Verdicts on values of each element: what the browser's tests read, too.
+    #[derive(Deserialize)]
+    struct Verdicts {
+        values: Vec<String>,
+        #[serde(rename = "1.2")]
+        old: std::collections::BTreeMap<String, Vec<u16>>,
+        #[serde(rename = "2004")]
+        new: std::collections::BTreeMap<String, Vec<u16>>,
+    }
+
+    #[test]
+    fn the_verdicts_on_every_element_are_those_of_the_browser() {
+        let text = include_str!("../../../../models/tables/cmi_verdicts.json");
+        let Verdicts { values, old, new } = serde_json::from_str(text).unwrap();
+        let elements = Elements::shipped();
+        for (standard, verdicts) in [(Standard::Scorm12, old), (Standard::Scorm2004Fourth, new)] {
+            let words = elements.words(standard);
+            let found: std::collections::BTreeSet<String> =
+                verdicts.keys().map(|name| generalized(name).0).collect();
+            assert!(words.elements.keys().all(|name| found.contains(name)), "all elements");
+            for (name, errors) in verdicts {
+                assert_eq!(errors.len(), values.len(), "{name}");
+                for (value, error) in values.iter().zip(errors) {
+                    let found = words.fault(standard, &name, value);
+                    let found = found.map_or_else(|fault| words.errors.of(fault), |_| 0);
+                    assert_eq!(found, error, "{} {name} {value:?}", standard.name());
+                }
+            }
         }
     }
 
