@@ -7,7 +7,7 @@
 //! whether they agree (with `k6` and `oha` if they are on the path). `--planted` (with `--noisy`)
 //! searches for a known capacity. `--published` runs the stages of the published transactional test
 //! and a search for the three levels. `--bulk` measures loads (with `--served`, through a
-//! server, too), `--gateway` published APIs beside nginx's proxy, `--overload` offers ten times the peak, and `--sustained` writes for ten minutes into stores of several sizes
+//! server, too), `--gateway` published APIs beside nginx's proxy, `--content` files of courses beside nginx, `--overload` offers ten times the peak, and `--sustained` writes for ten minutes into stores of several sizes
 //! (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`).
 //! `--sync-delay MS` makes every sync of the server slower, and
 //! `--postgres` runs the small one, or `--bulk`, on a PostgreSQL server of its own. `--against FILE` measures
@@ -16,6 +16,7 @@
 
 mod agreement;
 mod bulk;
+mod content;
 mod echo;
 mod figures;
 mod files;
@@ -147,6 +148,7 @@ fn mode(argument: &str) -> Option<Mode> {
         BULK => |options, _, table| bulk::run(options, false, table),
         "--overload" => overload::run,
         "--gateway" => |options, _, table| gateway::run(options, table),
+        "--content" => |options, _, table| content::run(options, table),
         _ => return None,
     })
 }

@@ -75,6 +75,15 @@ impl LabLoad<'_> {
         done(command, &out)
     }
 
+    /// Runs a scenario for which no key is needed.
+    pub fn without_key(&self, target: &str, scenario: &Scenario) -> Result<Run, String> {
+        let file = self.folder.join(format!("{}.toml", scenario.name));
+        write(&file, &scenario.text()?)?;
+        self.send(target, "1", |command| {
+            command.args([OsStr::new("--scenario"), file.as_os_str()]);
+        })
+    }
+
     /// Requests one page over and over.
     pub fn get(&self, url: &str) -> Result<Run, String> {
         self.send(url, "1", |_| {})

@@ -195,6 +195,21 @@ impl Client {
         exchange(self.port, method, path, headers, body).map(|(status, _)| status)
     }
 
+    /// Sends a request with a body and returns the JSON of its answer.
+    pub fn answer(
+        &self,
+        method: &str,
+        path: &str,
+        body: &serde_json::Value,
+    ) -> Result<serde_json::Value, String> {
+        let token = format!("Bearer {}", self.token);
+        let headers = [("Authorization", token.as_str()), ("Content-Type", "application/json")];
+        match exchange(self.port, method, path, &headers, &body.to_string())? {
+            (200..=299, body) => serde_json::from_str(&body).map_err(|e| e.to_string()),
+            (status, body) => Err(format!("{method} {path}: {status} {body}")),
+        }
+    }
+
     /// Sends a document with POST.
     pub fn post(&self, path: &str, body: &str) -> Result<u16, String> {
         let token = format!("Bearer {}", self.token);
