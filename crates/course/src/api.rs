@@ -116,6 +116,7 @@ fn of_api(api: &Api) -> Vec<Route<ApiClient>> {
         DELETE "/courses/{course}" courses::delete;
         PUT "/courses/{course}/title" courses::put_title;
         PUT "/courses/{course}/currentVersion" courses::put_current;
+        GET "/courses/{course}/answers" courses::answers;
         GET "/courses/{course}/tags" tags::get_of_course;
         PUT "/courses/{course}/tags" tags::put_of_course;
         DELETE "/courses/{course}/tags" tags::delete_of_course;

@@ -66,6 +66,11 @@ pub enum CoursesRequest {
         /// Most courses.
         limit: u32,
     },
+    /// Shows how the interactions and objectives of a course went.
+    Answers {
+        /// The course's id.
+        id: String,
+    },
     /// Shows the launches of a registration, or the calls of one of them.
     Trace {
         /// The registration.
@@ -89,6 +94,7 @@ impl Courses {
                 Ok(json!({ "course": id, "version": version }))
             }
             CoursesRequest::List { limit } => self.list_all(limit).await,
+            CoursesRequest::Answers { id } => self.answers(&id).await,
             CoursesRequest::Trace { registration, launch } => {
                 self.traced(&registration, launch.as_deref()).await
             }

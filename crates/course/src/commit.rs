@@ -11,10 +11,12 @@ use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
 
 pub(crate) use self::sent::{COMMIT_BYTES_MAX, Commit};
 use self::sent::{Checked, Suspended, WARNINGS_MAX, check};
+use self::traced::NOT_SAVED_MAX;
 pub(crate) use self::traced::Traced;
 
 use crate::courses::Courses;
 use crate::error::Error;
+use crate::items::{self, Items};
 use crate::launch_record::Launch;
 use crate::row::{Columns, Row, asks_of, json_column, rows_of, write, writes_of};
 use crate::run_time::{
@@ -258,13 +260,18 @@ impl Save<'_> {
         arguments.push(first_access.unwrap_or(self.now).into());
         arguments.push(completed.or(is_completed.then_some(self.now)).into());
         let mut writes = vec![write(sql::COMMIT_SAVE, arguments)];
-        writes.extend(self.activities(&played)?);
+        writes.extend(self.activities(&mut played)?);
         for (id, launch) in gone {
             let arguments =
                 vec![self.registration.into(), id.into(), json_column(&launch, "a launch")?];
             writes.push(write(sql::LAUNCH_RESULT, arguments));
         }
-        if let Some(calls) = commit.calls {
+        let superseded = done.superseded.values().flatten().cloned();
+        let mut not_saved = [commit.not_saved, played.not_saved].concat();
+        not_saved.extend(superseded);
+        not_saved.truncate(NOT_SAVED_MAX);
+        let values = commit.parts.iter().flat_map(|(_, applied)| &applied.cmi);
+        if let Some(calls) = commit.calls.text(values, not_saved) {
             let place = Traced { session: number, sequence: commit.sequence, part: commit.part.0 };
             let arguments = vec![
                 launch.id.as_str().into(),
@@ -359,11 +366,13 @@ impl Save<'_> {
             };
             let others = whole.saturating_sub(sizes.get(id).copied().unwrap_or(0));
             let room = STATES_BYTES_MAX.saturating_sub(others);
+            let items = Items::before(state, applied, own.number);
             let change = apply(state, applied.clone(), Own { activity: id, room, ..own }, self.now);
             if change.is_over {
                 let message = "the course allows no other attempt; nothing of this one is recorded";
                 done.warnings.push(message.into());
                 done.is_recorded = false;
+                played.not_saved.extend(applied.cmi.keys().take(NOT_SAVED_MAX).cloned());
                 continue;
             }
             if let Some(activity) = version.tree.find(id) {
@@ -382,8 +391,13 @@ impl Save<'_> {
                      {ACTIVITY_BYTES_MAX} bytes, and all of a registration {STATES_BYTES_MAX}"
                 ));
             }
+            played.not_saved.extend(change.refused.into_iter().take(NOT_SAVED_MAX));
             played.settled.extend(change.settled);
             played.held.push((id.clone(), change.held));
+            if let Some(before) = items {
+                let after = Items::of(state);
+                played.items.push((id.clone(), before, after, change.ended.is_some()));
+            }
             if let Some(attempt) = change.ended {
                 played.ended.push((id.clone(), attempt));
             }
@@ -410,21 +424,30 @@ impl Save<'_> {
     }
 
     /// Returns the writes of the activities that were touched, and of their attempts that have ended.
-    fn activities(&self, played: &Played) -> Result<Vec<Write>, Error> {
+    fn activities(&self, played: &mut Played) -> Result<Vec<Write>, Error> {
         let mut writes = vec![];
         for id in &played.touched {
             let mut arguments = self.key();
             arguments.extend([id.as_str().into(), json_column(&played.states[id], "an activity")?]);
             writes.push(write(sql::COMMIT_STATE, arguments));
         }
+        for (id, before, after, has_ended) in std::mem::take(&mut played.items) {
+            let mut key = self.key();
+            key.push(id.into());
+            writes.extend(after.writes(&before, &key, has_ended));
+        }
         for (id, attempt) in &played.ended {
             let number = i64::from(attempt.attempts);
             let mut arguments = self.key();
             arguments.push(id.as_str().into());
+            if Items::of(attempt).is_empty() {
+                writes.extend(items::removal(&arguments, number, number));
+            }
             let mut old = arguments.clone();
             arguments.extend([number.into(), self.now.into(), json_column(attempt, "an attempt")?]);
             writes.push(write(sql::ATTEMPT_ADD, arguments));
             if number > ATTEMPTS_MAX {
+                writes.extend(items::removal(&old, 1, number - ATTEMPTS_MAX));
                 old.push((number - ATTEMPTS_MAX).into());
                 writes.push(write(sql::ATTEMPTS_OLD_DELETE, old));
             }
@@ -442,6 +465,10 @@ struct Played {
     touched: Vec<String>,
     /// Attempts that have ended because new ones began.
     ended: Vec<(String, ActivityState)>,
+    /// The interactions and objectives of an activity before and afterwards, and whether an attempt has ended.
+    items: Vec<(String, Items, Items, bool)>,
+    /// Elements for whose values there was no room, or no attempt.
+    not_saved: Vec<String>,
     /// For each activity: what the page has said before content set anything; `None` once content has set
     /// something.
     held: Vec<(String, Option<Held>)>,

@@ -7,8 +7,10 @@
 //! A commit is a small plan: it asks for the rows of one registration, applies what content has set,
 //! and writes them back. It is acknowledged when it is durable; a repeat changes nothing.
 
+mod answers;
 mod api;
 mod assets;
+mod carry;
 mod clock;
 mod command;
 mod commit;
@@ -18,6 +20,7 @@ mod courses;
 mod delivery;
 mod error;
 mod import;
+mod items;
 mod kinds;
 mod launch;
 mod launch_record;

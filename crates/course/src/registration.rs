@@ -214,6 +214,8 @@ impl Courses {
             let mut writes: Vec<Write> = [
                 sql::ACTIVITIES_OF_INSTANCE_DELETE,
                 sql::ATTEMPTS_OF_INSTANCE_DELETE,
+                sql::INTERACTIONS_OF_INSTANCE_DELETE,
+                sql::OBJECTIVES_OF_INSTANCE_DELETE,
                 sql::TRACES_OF_INSTANCE_DELETE,
                 sql::LAUNCHES_OF_INSTANCE_DELETE,
                 sql::SESSIONS_OF_INSTANCE_DELETE,

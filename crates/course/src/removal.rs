@@ -15,6 +15,8 @@ pub(crate) fn removal(id: &str) -> Vec<Write> {
         sql::LAUNCHES_DELETE,
         sql::ACTIVITIES_DELETE,
         sql::ATTEMPTS_DELETE,
+        sql::INTERACTIONS_DELETE,
+        sql::OBJECTIVES_DELETE,
         sql::SESSIONS_DELETE,
         sql::REGISTRATION_DELETE,
     ]
@@ -32,6 +34,8 @@ fn removal_of_instance(id: &str, instance: i64) -> Vec<Write> {
         sql::LAUNCHES_OF_INSTANCE_DELETE,
         sql::ACTIVITIES_OF_INSTANCE_DELETE,
         sql::ATTEMPTS_OF_INSTANCE_DELETE,
+        sql::INTERACTIONS_OF_INSTANCE_DELETE,
+        sql::OBJECTIVES_OF_INSTANCE_DELETE,
         sql::SESSIONS_OF_INSTANCE_DELETE,
         sql::INSTANCE_DELETE,
     ]

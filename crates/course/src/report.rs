@@ -9,8 +9,8 @@ use crate::learner::Learner;
 use crate::package::{Activity, Standard};
 use crate::registration::{EndedAttempt, Registration};
 use crate::run_time::{
-    ActivityState, Completion, Outcome, global_objectives, is_suspended, iso, outcome, outcomes,
-    passing_measure, scaled, scorm12,
+    ActivityState, Completion, Outcome, entries, global_objectives, inner, is_suspended, iso,
+    objective_status, outcome, outcomes, passing_measure, scaled, scorm12,
 };
 use crate::version::Version;
 
@@ -324,38 +324,6 @@ fn comments(is_12: bool, state: &ActivityState) -> Value {
         .collect()
 }
 
-/// Returns the entries of a collection by number, each with its values by name.
-fn entries<'s>(
-    cmi: &'s BTreeMap<String, String>,
-    collection: &str,
-) -> BTreeMap<usize, BTreeMap<&'s str, &'s str>> {
-    let prefix = format!("{collection}.");
-    let mut all: BTreeMap<usize, BTreeMap<&str, &str>> = BTreeMap::new();
-    for (name, value) in cmi.range(prefix.clone()..) {
-        let Some(rest) = name.strip_prefix(&prefix) else { break };
-        if let Some((number, member)) = rest.split_once('.')
-            && let Ok(number) = number.parse()
-        {
-            all.entry(number).or_default().insert(member, value);
-        }
-    }
-    all
-}
-
-/// Returns the values `{prefix}.0.{last}`, `{prefix}.1.{last}`… in the order of their numbers.
-fn inner<'v>(entry: &BTreeMap<&str, &'v str>, prefix: &str, last: &str) -> Vec<&'v str> {
-    let mut found: Vec<(usize, &str)> = entry
-        .iter()
-        .filter_map(|(name, value)| {
-            let rest = name.strip_prefix(prefix)?.strip_prefix('.')?;
-            let (number, end) = rest.split_once('.')?;
-            (end == last).then_some((number.parse().ok()?, *value))
-        })
-        .collect();
-    found.sort_unstable_by_key(|(number, _)| *number);
-    found.into_iter().map(|(_, value)| value).collect()
-}
-
 /// Returns the interactions of an attempt. What its sessions said after the next attempt began is kept with that
 /// next attempt.
 fn interactions(is_12: bool, state: &ActivityState, later: &[&ActivityState]) -> Value {
@@ -412,34 +380,6 @@ fn interaction_type(word: &str) -> &'static str {
         "numeric" => "Numeric",
         _ => "Other",
     }
-}
-
-/// Returns success and completion of an objective in the words of the API.
-fn objective_status(is_12: bool, entry: &BTreeMap<&str, &str>) -> (&'static str, &'static str) {
-    let of = |name: &str| entry.get(name).copied().unwrap_or_default();
-    if is_12 {
-        return match of("status") {
-            "passed" => ("PASSED", "COMPLETED"),
-            "failed" => ("FAILED", "COMPLETED"),
-            "completed" => ("UNKNOWN", "COMPLETED"),
-            "browsed" => ("UNKNOWN", "BROWSED"),
-            "incomplete" => ("UNKNOWN", "INCOMPLETE"),
-            "not attempted" => ("UNKNOWN", "NOT_ATTEMPTED"),
-            _ => ("UNKNOWN", "UNKNOWN"),
-        };
-    }
-    let success = match of("success_status") {
-        "passed" => "PASSED",
-        "failed" => "FAILED",
-        _ => "UNKNOWN",
-    };
-    let completion = match of("completion_status") {
-        "completed" => "COMPLETED",
-        "incomplete" => "INCOMPLETE",
-        "not attempted" => "NOT_ATTEMPTED",
-        _ => "UNKNOWN",
-    };
-    (success, completion)
 }
 
 fn objectives(is_12: bool, state: &ActivityState) -> Value {

@@ -6,6 +6,7 @@ mod begin;
 mod duration;
 mod elements;
 mod ending;
+mod entries;
 mod fold;
 mod interactions;
 mod outcome;
@@ -23,10 +24,13 @@ pub(crate) use begin::{
 pub(crate) use duration::{iso, scorm12};
 pub(crate) use elements::{Elements, Refusal};
 pub(crate) use ending::{finish, time_out};
+pub(crate) use entries::{Entry, entries, inner, objective_status};
 pub(crate) use outcome::{
     attempt_limit, global_objectives, is_suspended, outcome, outcomes, scaled, unavailable, whole,
 };
 pub(crate) use room::ACTIVITY_BYTES_MAX;
 pub(crate) use session::{Forgotten, Own, Place, Turn};
+#[cfg(test)]
+pub(crate) use state::Spell;
 pub(crate) use state::{ActivityState, Held, LaunchState, Progress, Session, is_default};
 pub(crate) use status::{Completion, Outcome};

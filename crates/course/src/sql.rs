@@ -193,6 +193,97 @@ pub(crate) const ATTEMPTS_DELETE: &str = "DELETE FROM course_attempt WHERE regis
 pub(crate) const ATTEMPTS_OF_INSTANCE_DELETE: &str =
     "DELETE FROM course_attempt WHERE registration = ?1 AND instance = ?2";
 
+pub(crate) const INTERACTION_PUT: &str = "INSERT INTO course_interaction \
+     (registration, instance, activity, attempt, session, number, identifier, type, response, result, \
+     weighting, latency, said, objectives, patterns, description) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) \
+     ON CONFLICT (registration, instance, activity, attempt, session, number) DO UPDATE SET \
+     identifier = excluded.identifier, type = excluded.type, response = excluded.response, \
+     result = excluded.result, weighting = excluded.weighting, latency = excluded.latency, \
+     said = excluded.said, objectives = excluded.objectives, patterns = excluded.patterns, \
+     description = excluded.description";
+
+pub(crate) const OBJECTIVE_PUT: &str = "INSERT INTO course_objective \
+     (registration, instance, activity, attempt, session, number, identifier, success, completion, \
+     scaled, raw, least, most, progress, description) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) \
+     ON CONFLICT (registration, instance, activity, attempt, session, number) DO UPDATE SET \
+     identifier = excluded.identifier, success = excluded.success, \
+     completion = excluded.completion, scaled = excluded.scaled, raw = excluded.raw, \
+     least = excluded.least, most = excluded.most, progress = excluded.progress, \
+     description = excluded.description";
+
+pub(crate) const INTERACTION_DELETE: &str = "DELETE FROM course_interaction WHERE registration = ?1 \
+     AND instance = ?2 AND activity = ?3 AND attempt = ?4 AND session = ?5 AND number = ?6";
+
+pub(crate) const OBJECTIVE_DELETE: &str = "DELETE FROM course_objective WHERE registration = ?1 \
+     AND instance = ?2 AND activity = ?3 AND attempt = ?4 AND session = ?5 AND number = ?6";
+
+/// Removes the interactions of an activity's attempts between two.
+pub(crate) const INTERACTIONS_OF_ATTEMPTS_DELETE: &str = "DELETE FROM course_interaction \
+     WHERE registration = ?1 AND instance = ?2 AND activity = ?3 AND attempt BETWEEN ?4 AND ?5";
+
+pub(crate) const OBJECTIVES_OF_ATTEMPTS_DELETE: &str = "DELETE FROM course_objective \
+     WHERE registration = ?1 AND instance = ?2 AND activity = ?3 AND attempt BETWEEN ?4 AND ?5";
+
+pub(crate) const INTERACTIONS_DELETE: &str =
+    "DELETE FROM course_interaction WHERE registration = ?1";
+
+pub(crate) const OBJECTIVES_DELETE: &str = "DELETE FROM course_objective WHERE registration = ?1";
+
+pub(crate) const INTERACTIONS_OF_INSTANCE_DELETE: &str =
+    "DELETE FROM course_interaction WHERE registration = ?1 AND instance = ?2";
+
+pub(crate) const OBJECTIVES_OF_INSTANCE_DELETE: &str =
+    "DELETE FROM course_objective WHERE registration = ?1 AND instance = ?2";
+
+/// How the interactions of a course went, over all learners.
+pub(crate) const INTERACTIONS_OF_COURSE: &str = "SELECT i.activity, i.identifier, min(i.type), \
+     count(*), count(DISTINCT r.learner), count(CASE WHEN i.result = 'correct' THEN 1 END), \
+     count(CASE WHEN i.result = 'incorrect' THEN 1 END) \
+     FROM course_registration r JOIN course_interaction i \
+     ON i.registration = r.id AND i.instance = r.instance WHERE r.course = ?1 \
+     GROUP BY i.activity, i.identifier ORDER BY i.activity, i.identifier LIMIT ?2";
+
+/// The most frequent responses to each interaction of a course.
+pub(crate) const RESPONSES_OF_COURSE: &str = "SELECT activity, identifier, response, result, times \
+     FROM (SELECT i.activity, i.identifier, i.response, i.result, count(*) AS times, \
+     row_number() OVER (PARTITION BY i.activity, i.identifier \
+     ORDER BY count(*) DESC, i.response, i.result) AS place \
+     FROM course_registration r JOIN course_interaction i \
+     ON i.registration = r.id AND i.instance = r.instance WHERE r.course = ?1 \
+     GROUP BY i.activity, i.identifier, i.response, i.result) found \
+     WHERE place <= ?3 ORDER BY activity, identifier, place LIMIT ?2";
+
+/// What has come of the objectives of a course, over all learners.
+pub(crate) const OBJECTIVES_OF_COURSE: &str = "SELECT o.activity, o.identifier, count(*), \
+     count(DISTINCT r.learner), count(CASE WHEN o.success = 'PASSED' THEN 1 END), \
+     count(CASE WHEN o.success = 'FAILED' THEN 1 END), \
+     count(CASE WHEN o.completion = 'COMPLETED' THEN 1 END) \
+     FROM course_registration r JOIN course_objective o \
+     ON o.registration = r.id AND o.instance = r.instance WHERE r.course = ?1 \
+     GROUP BY o.activity, o.identifier ORDER BY o.activity, o.identifier LIMIT ?2";
+
+/// Up to where states of an older Homeroom have got rows for their interactions and objectives.
+pub(crate) const CARRY: &str =
+    "SELECT registration, instance, activity, attempt FROM course_carry WHERE part = ?1";
+
+pub(crate) const CARRIED: &str = "UPDATE course_carry SET registration = ?2, instance = ?3, \
+     activity = ?4, attempt = ?5 WHERE part = ?1";
+
+pub(crate) const CARRY_ENDED: &str = "DELETE FROM course_carry WHERE part = ?1";
+
+pub(crate) const CARRY_ACTIVITIES: &str = "SELECT registration, instance, activity \
+     FROM course_activity WHERE (registration, instance, activity) > (?1, ?2, ?3) \
+     ORDER BY registration, instance, activity LIMIT ?4";
+
+pub(crate) const CARRY_ATTEMPTS: &str = "SELECT registration, instance, activity, attempt \
+     FROM course_attempt WHERE (registration, instance, activity, attempt) > (?1, ?2, ?3, ?4) \
+     ORDER BY registration, instance, activity, attempt LIMIT ?5";
+
+pub(crate) const ATTEMPT: &str = "SELECT state FROM course_attempt \
+     WHERE registration = ?1 AND instance = ?2 AND activity = ?3 AND attempt = ?4";
+
 /// What a commit asks for.
 pub(crate) const COMMIT_REGISTRATION: &str = "SELECT progress, first_access, completed, settings, \
      incarnation, (SELECT l.result FROM course_launch l WHERE l.registration = ?1 \

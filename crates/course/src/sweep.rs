@@ -26,12 +26,13 @@ pub struct Swept {
 }
 
 impl Courses {
-    /// Ends silent sessions, and removes what was kept long enough.
+    /// Ends silent sessions, removes what was kept long enough, and finishes what an upgrade has left to do.
     ///
     /// # Errors
     ///
     /// The store's own.
     pub async fn sweep(&self, now: ChangedAt) -> Result<Swept, Error> {
+        self.carry_items().await?;
         let sessions = self.end_silent_sessions(now).await?;
         let kept = micros(self.options.launches_kept).max(GRACE);
         let mut launches = self.remove_launches(sql::PREVIEWS_OLD, now.0 - GRACE).await?;

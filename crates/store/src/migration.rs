@@ -139,6 +139,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0027_published_items.sql"),
         postgres: include_str!("../migrations/0027_published_items.sql"),
     },
+    Migration {
+        version: 28,
+        name: "course_items",
+        sqlite: include_str!("../migrations/0028_course_items.sqlite.sql"),
+        postgres: include_str!("../migrations/0028_course_items.postgres.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

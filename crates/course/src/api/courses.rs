@@ -66,6 +66,11 @@ pub(crate) async fn get(api: Api, call: Call) -> Result<Response, Problem> {
     Ok(json(&course_shown(&api.courses, &course, &version, &query, true).await?))
 }
 
+/// Answers how the interactions and objectives of a course went.
+pub(crate) async fn answers(api: Api, call: Call) -> Result<Response, Problem> {
+    Ok(json(&api.courses.answers(call.params.get("course")).await?))
+}
+
 pub(crate) async fn get_version(api: Api, call: Call) -> Result<Response, Problem> {
     let course = api.courses.course(call.params.get("course")).await?;
     let version = api.courses.version(&course.id, number(&call, "version")?, call.now.0).await?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::traced::Traced;
+use super::traced::{Calls, NOT_SAVED_MAX};
 use crate::error::Error;
 use crate::package::Activity;
 use crate::run_time::{Applied, Attempt, Elements, Refusal, global_objectives};
@@ -166,12 +166,14 @@ pub(super) struct Checked {
     pub(super) sequencing: Option<String>,
     pub(super) global_objectives: Map<String, Value>,
     pub(super) shared_data: BTreeMap<String, String>,
-    pub(super) calls: Option<String>,
+    pub(super) calls: Calls,
+    /// Elements whose values cannot be used.
+    pub(super) not_saved: Vec<String>,
     pub(super) warnings: Vec<String>,
 }
 
 pub(super) fn check(mut commit: Commit, version: &Version, start: &str) -> Checked {
-    let mut warnings = vec![];
+    let (mut warnings, mut not_saved) = (vec![], vec![]);
     let mut parts: Vec<(String, Applied)> = vec![];
     let is_said = commit.one.activity.is_some()
         || !commit.one.cmi.is_empty()
@@ -203,7 +205,12 @@ pub(super) fn check(mut commit: Commit, version: &Version, start: &str) -> Check
             match Elements::shipped().check(version.standard, &name, &value) {
                 Ok(()) => _ = cmi.insert(name, value),
                 Err(Refusal::Silent) => {}
-                Err(Refusal::Out(warning)) => warn(warning),
+                Err(Refusal::Out(warning)) => {
+                    warn(warning);
+                    if not_saved.len() < NOT_SAVED_MAX {
+                        not_saved.push(name.chars().take(100).collect());
+                    }
+                }
                 Err(Refusal::Kept(warning)) => {
                     warn(warning);
                     cmi.insert(name, value);
@@ -222,9 +229,9 @@ pub(super) fn check(mut commit: Commit, version: &Version, start: &str) -> Check
         let declared = buckets(&version.tree);
         commit.shared_data.retain(|id, _| declared.contains(id.as_str()));
     }
-    let (calls, left_out) = Traced::kept(commit.calls);
-    if left_out > 0 {
-        warn(format!("{left_out} calls are left out of the trace: a commit has too many"));
+    let calls = Calls::of(commit.calls);
+    if calls.left_out > 0 {
+        warn(format!("{} calls are left out of the trace: a commit has too many", calls.left_out));
     }
     Checked {
         sequence: commit.sequence,
@@ -239,6 +246,7 @@ pub(super) fn check(mut commit: Commit, version: &Version, start: &str) -> Check
         global_objectives: objectives,
         shared_data: commit.shared_data,
         calls,
+        not_saved,
         warnings,
     }
 }

@@ -1,4 +1,4 @@
-//! `homeroom course check | add | use | list | trace`.
+//! `homeroom course check | add | use | list | answers | trace`.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::control;
 use crate::control::Request;
 use crate::exit::{Exit, Failure};
 
-/// Checks packages, adds them as courses, rolls back, lists courses, and shows what content has called.
+/// Checks packages, adds them as courses, rolls back, lists courses, and shows what was answered and called.
 #[derive(Debug, Args)]
 pub struct CourseArgs {
     #[command(flatten)]
@@ -71,6 +71,17 @@ enum CourseCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Shows how the interactions and objectives of a course went, over all its learners
+    #[command(after_help = "Examples:
+  homeroom course answers golf
+  homeroom course answers golf --json")]
+    Answers {
+        /// The course's id
+        id: String,
+        /// Prints JSON, with the most frequent responses
+        #[arg(long)]
+        json: bool,
+    },
     /// Shows the launches of a registration, or the calls of content during one of them
     #[command(after_help = "Examples:
   homeroom course trace r-1
@@ -122,6 +133,15 @@ pub fn run(args: CourseArgs) -> Result<Exit, Failure> {
             shown(&ask(&args.config, CoursesRequest::List { limit })?, json, "no courses");
             Ok(Exit::Done)
         }
+        CourseCommand::Answers { id, json } => {
+            let answer = ask(&args.config, CoursesRequest::Answers { id })?;
+            if json {
+                super::print_json(&answer);
+            } else {
+                print_answers(&answer);
+            }
+            Ok(Exit::Done)
+        }
         CourseCommand::Trace { registration, launch, json } => {
             let asked = CoursesRequest::Trace { registration, launch };
             shown(&ask(&args.config, asked)?, json, "nothing was called");
@@ -142,6 +162,38 @@ fn shown(answer: &Value, json: bool, nothing: &str) {
         crate::exit::say!("{nothing}");
     } else {
         super::keys::print_plainly(answer, 0);
+    }
+}
+
+fn print_answers(answer: &Value) {
+    let all = |name: &str| answer[name].as_array().cloned().unwrap_or_default();
+    let (interactions, objectives) = (all("interactions"), all("objectives"));
+    if interactions.is_empty() && objectives.is_empty() {
+        crate::exit::say!("nothing was answered");
+    }
+    let text = |of: &Value| of.as_str().unwrap_or_default().to_owned();
+    for one in interactions {
+        crate::exit::say!(
+            "{}  {}  {}  answers {}, learners {}, correct {}, incorrect {}",
+            text(&one["activity"]),
+            text(&one["id"]),
+            text(&one["type"]),
+            one["count"],
+            one["learners"],
+            one["correct"],
+            one["incorrect"],
+        );
+    }
+    for one in objectives {
+        crate::exit::say!(
+            "{}  {}  objective  learners {}, passed {}, failed {}, completed {}",
+            text(&one["activity"]),
+            text(&one["id"]),
+            one["learners"],
+            one["passed"],
+            one["failed"],
+            one["completed"],
+        );
     }
 }
 

@@ -26,7 +26,8 @@ use crate::standard::Standard;
   homeroom backup /backups/homeroom-2026-11-21.db
   homeroom backup --store postgres://homeroom@db.example.org/ods /backups/ods.db --json
 
-A backup of either kind of store can be restored into either kind.")]
+A backup of either kind of store can be restored into either kind. It keeps what is erased from the store later:
+delete it in time, and erase learners again after a restore.")]
 pub struct BackupArgs {
     #[command(flatten)]
     config: ConfigArgs,

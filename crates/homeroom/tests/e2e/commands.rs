@@ -102,6 +102,7 @@ const MAKING_NO_STORE: &[&[&str]] = &[
     &["jobs", "list"],
     &["gateway", "export"],
     &["course", "list"],
+    &["course", "answers", "nobody"],
     &["course", "trace", "nobody"],
     &["course", "use", "nobody", "0"],
     &["load", "students.jsonl", "--dry-run"],

@@ -293,13 +293,16 @@ fn commands_check_add_and_list_courses() {
     assert_eq!(place.json(&["course", "trace", "r-1", "--json"]), json!([]));
     let launch = lms.launch("r-1");
     let refused = json!([1_000, "LMSSetValue", "cmi.core.lesson_status", "great", "false", 405]);
-    let commit = json!({ "sequence": 1, "cmi": { "cmi.suspend_data": "x" }, "calls": [refused] });
+    let set = json!([1_001, "LMSSetValue", "cmi.suspend_data", "x", "true", 0]);
+    let commit =
+        json!({ "sequence": 1, "cmi": { "cmi.suspend_data": "x" }, "calls": [refused, set] });
     assert_eq!(lms.commit(&launch, &commit).status, 200);
     let launches = place.json(&["course", "trace", "r-1", "--json"]);
     assert_eq!(launches.as_array().unwrap().len(), 1, "{launches}");
     let id = launches[0]["launch"].as_str().unwrap();
     let traced = place.json(&["course", "trace", "r-1", "--launch", id, "--json"]);
-    assert_eq!(traced[0]["calls"], json!([refused]), "{traced}");
+    assert_eq!(traced[0]["calls"], json!([refused, set]), "{traced}");
+    assert_eq!(traced[0]["values"], json!({ "cmi.suspend_data": "x" }), "{traced}");
     let printed = place.done(&["course", "trace", "r-1", "--launch", id]);
     assert!(printed.contains("LMSSetValue") && printed.contains("405"), "{printed}");
     drop(server);

@@ -10,6 +10,7 @@ mod blobs;
 mod clock;
 mod commands;
 mod configuration;
+mod course_answers;
 mod course_attempts;
 mod course_commits;
 mod course_erasure;

@@ -111,6 +111,7 @@ const MANAGING: &[&[&str]] = &[
     &["jobs", "cancel", JOB],
     &["course", "add", "film.mp4"],
     &["course", "list"],
+    &["course", "answers", "nobody"],
     &["course", "trace", "nobody"],
     &["course", "use", "nobody", "0"],
     &["backup", "the.copy"],

@@ -283,7 +283,8 @@ fn a_prerelease_store_with_documents_is_refused_and_an_empty_one_is_migrated() {
              DROP TABLE course_registration; DROP TABLE course_activity; \
              DROP TABLE course_launch; DROP TABLE course_trace; DROP TABLE course_level; \
              DROP TABLE course_subscription; DROP TABLE course_notice; DROP TABLE course_session; \
-             DROP TABLE course_attempt; DROP TABLE revoked_token; DROP TABLE revocation; \
+             DROP TABLE course_attempt; DROP TABLE course_interaction; \
+             DROP TABLE course_objective; DROP TABLE course_carry; DROP TABLE revoked_token; DROP TABLE revocation; \
              DROP TABLE job; DROP TABLE job_turn; DROP TABLE blob; \
              DROP TABLE blob_store; \
              DROP TABLE place; DROP TABLE passed_over; DROP TABLE gone; \
@@ -323,7 +324,8 @@ fn a_store_of_the_first_release_is_migrated_with_its_counts() {
              DROP TABLE course_registration; DROP TABLE course_activity; \
              DROP TABLE course_launch; DROP TABLE course_trace; DROP TABLE course_level; \
              DROP TABLE course_subscription; DROP TABLE course_notice; DROP TABLE course_session; \
-             DROP TABLE course_attempt; DROP TABLE revoked_token; DROP TABLE revocation; \
+             DROP TABLE course_attempt; DROP TABLE course_interaction; \
+             DROP TABLE course_objective; DROP TABLE course_carry; DROP TABLE revoked_token; DROP TABLE revocation; \
              DROP TABLE job; DROP TABLE job_turn; DROP TABLE blob; \
          DROP TABLE blob_store; DROP TABLE place; DROP TABLE passed_over; DROP TABLE gone; \
          ALTER TABLE tomb DROP COLUMN number; \

@@ -68,6 +68,14 @@ impl Database {
         tell(&self.url(), statements);
     }
 
+    /// Returns the folder of the files with the database's tables, if it is on this machine and may be read.
+    pub fn folder(&self) -> Option<std::path::PathBuf> {
+        let ask = "SELECT current_setting('data_directory') || '/base/' || oid FROM pg_database \
+                   WHERE datname = current_database()";
+        let folder = std::path::PathBuf::from(first(&self.url(), ask)?);
+        std::fs::read_dir(&folder).is_ok().then_some(folder)
+    }
+
     fn tell(&self, statement: &str) {
         tell(&self.beside, statement);
     }
@@ -82,6 +90,19 @@ fn tell(url: &str, statements: &str) {
         drop(client);
         _ = driver.await;
     });
+}
+
+/// Returns the text that a statement finds first.
+fn first(url: &str, statement: &str) -> Option<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        let driver = tokio::spawn(connection);
+        let found = client.query_one(statement, &[]).await;
+        drop(client);
+        _ = driver.await;
+        found.ok()?.try_get(0).ok()
+    })
 }
 
 impl Drop for Database {
