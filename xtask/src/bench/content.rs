@@ -26,8 +26,8 @@ pub fn run(options: &Options, table: &mut String) -> Done {
     ];
     let build = Build::present();
     let data = folder.join("content");
-    let server = Server::start(&build, &data, &environment)?;
-    let client = server.client(&["--scope", "learning"])?;
+    let homeroom = Server::start(&build, &data, &environment)?;
+    let client = homeroom.client(&["--scope", "learning"])?;
     let nginx = Nginx::start(&folder, "{}")?;
     let mut cells = vec![];
     for (name, bytes, range) in
@@ -35,7 +35,7 @@ pub fn run(options: &Options, table: &mut String) -> Done {
     {
         let course = format!("of-{bytes}");
         let file = folder.join(format!("{course}.mp4"));
-        let whole: Vec<u8> = (0..bytes).map(|at| (at * 31 % 251) as u8).collect();
+        let whole: Vec<u8> = (0..bytes).map(|at| at.to_le_bytes()[0]).collect();
         std::fs::write(&file, &whole).map_err(|e| e.to_string())?;
         std::fs::write(folder.join(format!("nginx/www/{course}.mp4")), &whole)
             .map_err(|e| e.to_string())?;
@@ -60,15 +60,15 @@ pub fn run(options: &Options, table: &mut String) -> Done {
         load.without_key(target, &scenario)
     };
     for _ in 0..options.rounds {
-        for (name, own, plain) in &cells {
+        for (name, ours, plain) in &cells {
             let bare = measure(&nginx.pids(), || load(&Nginx::url(""), "nginx", plain))?;
             let target = format!("http://127.0.0.1:{CONTENT_PORT}");
-            let served = measure(&[server.pid()], || load(&target, "content", own))?;
-            for (who, found) in [("nginx", &bare), ("Homeroom", &served)] {
+            let own = measure(&[homeroom.pid()], || load(&target, "content", ours))?;
+            for (who, found) in [("nginx", &bare), ("Homeroom", &own)] {
                 figures.load(&format!("{name}: {who}"), found);
                 figures.push(&format!("{name}: {who}, CPU per request, µs"), 1, found.cpu_micros);
             }
-            let ratio = served.cpu_micros / bare.cpu_micros;
+            let ratio = own.cpu_micros / bare.cpu_micros;
             figures.push(&format!("{name}: CPU, Homeroom : nginx"), 2, ratio);
         }
     }
