@@ -144,7 +144,7 @@ impl Save<'_> {
     fn decide(
         &self,
         version: &Version,
-        commit: Checked,
+        mut commit: Checked,
         found: Vec<Answer>,
     ) -> Result<(Vec<Write>, (Acknowledged, bool)), Error> {
         let mut found = found.into_iter();
@@ -267,21 +267,8 @@ impl Save<'_> {
             writes.push(write(sql::LAUNCH_RESULT, arguments));
         }
         let superseded = done.superseded.values().flatten().cloned();
-        let mut not_saved = [commit.not_saved, played.not_saved].concat();
-        not_saved.extend(superseded);
-        not_saved.truncate(NOT_SAVED_MAX);
-        let values = commit.parts.iter().flat_map(|(_, applied)| &applied.cmi);
-        if let Some(calls) = commit.calls.text(values, not_saved) {
-            let place = Traced { session: number, sequence: commit.sequence, part: commit.part.0 };
-            let arguments = vec![
-                launch.id.as_str().into(),
-                place.number().into(),
-                self.registration.into(),
-                self.now.into(),
-                calls.into(),
-            ];
-            writes.push(write(sql::TRACE_ADD, arguments));
-        }
+        let not_saved = played.not_saved.into_iter().chain(superseded);
+        writes.extend(self.trace(launch, number, &mut commit, not_saved));
         let mut arguments = vec![launch.id.as_str().into()];
         match (was_open, is_open) {
             (false, true) => {
@@ -301,6 +288,29 @@ impl Save<'_> {
         done.warnings.extend(commit.warnings);
         done.warnings.truncate(WARNINGS_MAX);
         Ok((writes, (done, !told.is_empty())))
+    }
+
+    /// Returns the write of what the trace of a launch keeps of a commit of a session, if anything.
+    fn trace(
+        &self,
+        launch: &Launch,
+        session: u32,
+        commit: &mut Checked,
+        not_saved: impl Iterator<Item = String>,
+    ) -> Option<Write> {
+        let not_saved = std::mem::take(&mut commit.not_saved).into_iter().chain(not_saved);
+        let not_saved = not_saved.take(NOT_SAVED_MAX).collect();
+        let values = commit.parts.iter().flat_map(|(_, applied)| &applied.cmi);
+        let calls = std::mem::take(&mut commit.calls).text(values, not_saved)?;
+        let place = Traced { session, sequence: commit.sequence, part: commit.part.0 };
+        let arguments = vec![
+            launch.id.as_str().into(),
+            place.number().into(),
+            self.registration.into(),
+            self.now.into(),
+            calls.into(),
+        ];
+        Some(write(sql::TRACE_ADD, arguments))
     }
 
     fn key(&self) -> Vec<homeroom_store::Value> {

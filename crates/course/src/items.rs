@@ -9,7 +9,7 @@ use crate::run_time::{ActivityState, Applied, Entry, entries, inner, objective_s
 use crate::sql;
 
 /// Interactions and objectives with greater numbers have no rows.
-const ITEMS_MAX: usize = 2_000;
+const ITEMS_MAX: i64 = 2_000;
 /// Most characters of a text in a row; the state of the activity has it whole.
 const CHARS_MAX: usize = 4_000;
 /// Most entries of a list in a row.
@@ -130,10 +130,10 @@ fn put(
     number: usize,
     entry: &Entry<'_>,
 ) {
-    if number >= ITEMS_MAX {
+    let Some(number) = i64::try_from(number).ok().filter(|number| *number < ITEMS_MAX) else {
         return;
-    }
-    let place = Place { kind, attempt, session: session.into(), number: number as i64 };
+    };
+    let place = Place { kind, attempt, session: session.into(), number };
     let cells = match kind {
         Kind::Interaction => interaction(entry),
         Kind::Objective => objective(entry),

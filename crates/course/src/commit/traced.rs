@@ -126,7 +126,7 @@ impl Traced {
             Some(Value::Object(values)) => values,
             _ => set_by(&calls),
         };
-        for name in not_saved.iter().flat_map(|all| all.as_array()).flatten() {
+        for name in not_saved.iter().filter_map(Value::as_array).flatten() {
             values.remove(name.as_str().unwrap_or_default());
         }
         let mut shown = json!({
