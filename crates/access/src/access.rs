@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use homeroom_http::Timestamp;
 use homeroom_model::Model;
@@ -15,6 +15,7 @@ use crate::claim_set::{ClaimSet, Vocabulary as _};
 use crate::claims::Claims;
 
 use crate::error::AccessError;
+use crate::issuer::{Subscribed, Subscriptions, issuer_of};
 use crate::items::stable_id;
 use crate::lookups::Lookups;
 use crate::records::{ClientRecord, SecretRecord};
@@ -37,11 +38,15 @@ pub struct AccessConfig {
     /// bounded cache. (The Ed-Fi ODS/API stores tokens and allows 15.)
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_tokens_max: Option<usize>,
+    /// Address of this server, which its tokens name as their issuer. Default: that of the request for a
+    /// token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_url: Option<String>,
 }
 
 impl Default for AccessConfig {
     fn default() -> Self {
-        Self { token_cache_entries: 100_000, live_tokens_max: None }
+        Self { token_cache_entries: 100_000, live_tokens_max: None, public_url: None }
     }
 }
 
@@ -69,6 +74,7 @@ pub struct Access {
     pub(crate) caught_up: Lookups,
     pub(crate) refused_logins: RefusedLogins,
     pub(crate) revocations: Revocations,
+    pub(crate) subscriptions: OnceLock<Subscriptions>,
 }
 
 impl std::fmt::Debug for Access {
@@ -124,10 +130,26 @@ impl Access {
             caught_up: Lookups::default(),
             refused_logins: RefusedLogins::default(),
             revocations: Revocations::default(),
+            subscriptions: OnceLock::new(),
         };
         access.refresh().await?;
         access.adopt_clients(now).await?;
         Ok(Arc::new(access))
+    }
+
+    /// Sets who says what keys may call of the published APIs, which tokens name. The first one stays.
+    pub fn know_subscriptions(&self, subscriptions: Subscriptions) {
+        _ = self.subscriptions.set(subscriptions);
+    }
+
+    /// Returns what a key may call of the published APIs.
+    pub(crate) fn subscribed(&self, key: &str) -> Subscribed {
+        self.subscriptions.get().and_then(|of| of(key)).unwrap_or_default()
+    }
+
+    /// Returns the address of this server for a request that was sent to `base_url`.
+    pub(crate) fn issuer(&self, base_url: &str) -> String {
+        issuer_of(self.config.public_url.as_deref(), base_url)
     }
 
     /// Reads the registry again where another process has changed it, or where the outcome of a

@@ -11,6 +11,7 @@ use crate::recognize::{admitted, matching_secret};
 use crate::recognized::{Proven, Recognized, changing};
 use crate::secret::Secret;
 use crate::token::TOKEN_SECONDS;
+use crate::token_scope::TokenScope;
 use crate::unrecognized::Unrecognized;
 
 /// Longest credentials that are read, in bytes.
@@ -140,7 +141,7 @@ impl Access {
         });
         let secret = matching?.into();
         let ends = now.plus_seconds(TOKEN_SECONDS);
-        Some(Proven { key: key.into(), secret, organization: None, ends })
+        Some(Proven { key: key.into(), secret, scope: TokenScope::default(), ends })
     }
 }
 

@@ -132,6 +132,7 @@ mod tests {
     use super::*;
     use crate::client::{ApiClient, Status};
     use crate::rights::Rights;
+    use crate::token_scope::TokenScope;
 
     fn entry(generation: u64, expires: i64) -> Entry {
         let client = ApiClient {
@@ -146,6 +147,7 @@ mod tests {
             ownership_tokens: [].into(),
             creator_token: None,
             scopes: vec![],
+            held_to: None,
             status: Status::Active,
             created: Timestamp(0),
         };
@@ -154,7 +156,7 @@ mod tests {
         let proven = Proven {
             key: "key".into(),
             secret: "secret".into(),
-            organization: None,
+            scope: TokenScope::default(),
             ends: expires,
         };
         Entry { recognized, proven, expires, generation }

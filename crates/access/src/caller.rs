@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use crate::access::AccessConfig;
     use crate::manage::Manage;
-    use crate::recognize::Shown;
+    use crate::recognize::{Asked, Shown};
     use crate::secret::Secret;
 
     const NOW: Timestamp = Timestamp(1_795_000_000_000_000);
@@ -178,7 +178,8 @@ mod tests {
         };
         let made = access.manage(asked, NOW).await.unwrap();
         let (key, secret) = (made["key"].as_str().unwrap(), made["secret"].as_str().unwrap());
-        let issued = access.issue(key, &Shown::Secret(Secret::new(secret)), None, NOW).unwrap();
+        let asked = Asked { scope: None, base_url: "http://a" };
+        let issued = access.issue(key, &Shown::Secret(Secret::new(secret)), &asked, NOW).unwrap();
         let authorization = format!("Bearer {}", issued.token.expose());
         let credentials = Credentials::of_authorization(&authorization);
         let accepts = &[Credential::Bearer];

@@ -11,6 +11,7 @@ use crate::recognize::admitted;
 use crate::recognized::{Proven, Recognized, changing};
 use crate::records::SecretRecord;
 use crate::token::TOKEN_SECONDS;
+use crate::token_scope::TokenScope;
 use crate::unrecognized::Unrecognized;
 
 /// Distinguishes certificates from tokens in the cache of both.
@@ -67,7 +68,7 @@ impl Access {
         Ok(Proven {
             key: key.ok_or_else(unregistered)?,
             secret: SecretRecord::id_of(certificate).into(),
-            organization: None,
+            scope: TokenScope::default(),
             ends: now.plus_seconds(TOKEN_SECONDS),
         })
     }

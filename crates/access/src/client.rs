@@ -88,6 +88,9 @@ pub struct ApiClient {
     pub creator_token: Option<i64>,
     /// Parts of the server that it may call, sorted.
     pub scopes: Vec<Scope>,
+    /// The scopes that its token is held to, of the server and of published APIs; [`None`] for all that the
+    /// key has.
+    pub held_to: Option<Arc<[String]>>,
     /// Whether it may still call.
     pub status: Status,
     /// When the key was created.
@@ -98,11 +101,6 @@ impl ApiClient {
     /// Returns whether it may call a part.
     pub fn has_scope(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
-    }
-
-    /// Returns the same client, restricted to one of its education organizations.
-    pub(crate) fn confined_to(&self, education_organization: i64) -> Self {
-        Self { education_organizations: [education_organization].into(), ..self.clone() }
     }
 }
 

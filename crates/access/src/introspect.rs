@@ -88,8 +88,15 @@ fn told(access: &Access, asker: &ApiClient, token: &str, now: Timestamp) -> Resu
     }
     match access.recognize(Some(&format!("Bearer {token}")), ANY_SCOPE, now) {
         Ok(client) => {
-            let scopes: Vec<&str> = client.scopes.iter().map(|scope| scope.name()).collect();
-            Ok(json!({
+            let subscribed = access.subscribed(&client.key);
+            let mut scopes: Vec<&str> = client.scopes.iter().map(|scope| scope.name()).collect();
+            if client.has_scope(Scope::Apis) {
+                let is_held = |scope: &&str| {
+                    client.held_to.as_ref().is_none_or(|held| held.iter().any(|word| word == scope))
+                };
+                scopes.extend(subscribed.scopes.iter().map(String::as_str).filter(is_held));
+            }
+            let mut told = json!({
                 "active": true,
                 "client_id": client.key,
                 "sub": client.key,
@@ -98,7 +105,12 @@ fn told(access: &Access, asker: &ApiClient, token: &str, now: Timestamp) -> Resu
                 "iat": claims.iat,
                 "exp": claims.exp,
                 "jti": claims.jti,
-            }))
+            });
+            if let Some(issuer) = claims.iss {
+                told["iss"] = issuer.into();
+                told["aud"] = claims.aud.into();
+            }
+            Ok(told)
         }
         Err(problem) if problem.kind == Kind::ServiceUnavailable => Err(problem),
         Err(_) => Ok(inactive),

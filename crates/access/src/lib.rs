@@ -47,11 +47,13 @@ mod grant;
 mod holder;
 pub mod import;
 mod introspect;
+mod issuer;
 mod items;
 mod login;
 mod lookups;
 mod manage;
 mod many;
+mod metadata;
 mod oauth;
 mod ownership;
 mod phase;
@@ -73,6 +75,7 @@ mod sql;
 mod strategy;
 mod token;
 mod token_info;
+mod token_scope;
 mod unrecognized;
 
 pub use access::{Access, AccessConfig};
@@ -99,6 +102,7 @@ pub use grant::{
     namespace_subject,
 };
 pub use holder::Holder;
+pub use issuer::{Subscribed, Subscriptions};
 pub use items::{ItemKind, ODS_INSTANCE, stable_id};
 pub use login::RefusedLogin;
 pub use lookups::LookupsFull;

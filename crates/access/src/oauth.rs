@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 use crate::recognize::{IssuedToken, Shown};
 use crate::secret::Secret;
 
+/// The path at which clients get tokens.
+pub(crate) const TOKEN: &str = "/oauth/token";
+
 /// A client's request to the token endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TokenRequest {

@@ -69,12 +69,8 @@ impl Access {
             self.cache.remove(shown);
             return Err(Lapsed::Key(proven.key));
         };
-        let client = match proven.organization {
-            None => client,
-            Some(id) if client.education_organizations.contains(&id) => {
-                Arc::new(client.confined_to(id))
-            }
-            Some(_) => return Err(Lapsed::Organization(proven.key)),
+        let Some(client) = proven.scope.confine(client) else {
+            return Err(Lapsed::Organization(proven.key));
         };
         // It also ends with its secret, even if the secret was given its end afterwards.
         let expires = until.map_or(proven.ends, |until| proven.ends.min(until));

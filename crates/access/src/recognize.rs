@@ -9,12 +9,14 @@ use http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
 use crate::access::Access;
 use crate::client::ANY_SCOPE;
 use crate::client::{ApiClient, Scope, Status};
+use crate::issuer::issued_for;
 use crate::proven::Lapsed;
 use crate::recognized::{Proven, Recognized, changing};
 use crate::records::SecretRecord;
 use crate::registry::Registered;
 use crate::secret::{Secret, new_secret_id};
 use crate::token::{TOKEN_SECONDS, TokenClaims, TokenError};
+use crate::token_scope::TokenScope;
 use crate::unrecognized::Unrecognized;
 
 /// Live secrets that a client may have: the one in use and the one before it.
@@ -28,7 +30,7 @@ const AUTHORIZATION_BYTES_MAX: usize = 4_096;
 pub(crate) enum TokenRefusal {
     /// Unknown key, wrong secret, revoked.
     Client,
-    /// The scope is not one of the client's education organizations.
+    /// The scope is not one that the client has.
     Scope,
     /// The registry is in doubt, so nobody may be recognized.
     InDoubt,
@@ -49,6 +51,15 @@ pub(crate) enum Shown {
     ///
     /// Source: RFC 8705 §2.
     Certificate(Fingerprint),
+}
+
+/// What a client asks for in a token, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked<'a> {
+    /// Less than all that it may do.
+    pub(crate) scope: Option<&'a str>,
+    /// The address of this server, as the client knows it.
+    pub(crate) base_url: &'a str,
 }
 
 /// A new token.
@@ -117,18 +128,14 @@ impl Access {
         &self,
         key: &str,
         shown: &Shown,
-        scope: Option<&str>,
+        asked: &Asked<'_>,
         now: Timestamp,
     ) -> Result<IssuedToken, TokenRefusal> {
         let Authenticated { client, secret_id, until } = self.authenticate(key, shown, now)?;
-        let scope = match scope.map(str::trim).filter(|scope| !scope.is_empty()) {
-            None => None,
-            Some(scope) => {
-                let id: i64 = scope.parse().map_err(|_| TokenRefusal::Scope)?;
-                let own = client.education_organizations.contains(&id);
-                Some(own.then_some(id).ok_or(TokenRefusal::Scope)?)
-            }
-        };
+        let subscribed = self.subscribed(key);
+        let scope = TokenScope::read(asked.scope.unwrap_or(""), &client, &subscribed.scopes);
+        let scope = scope.ok_or(TokenRefusal::Scope)?;
+        let (iss, aud) = issued_for(self.issuer(asked.base_url), &subscribed.apis);
         let issued = now.seconds();
         // A token does not outlive what it was issued for.
         let expires = (issued + TOKEN_SECONDS).min(until.map_or(i64::MAX, Timestamp::seconds));
@@ -141,6 +148,8 @@ impl Access {
             exp: expires,
             jti: id,
             scope,
+            iss,
+            aud,
         });
         Ok(IssuedToken { token: Secret::new(token), expires_in: expires - issued })
     }
@@ -188,7 +197,7 @@ impl Access {
         })?;
         let ends = claims.expires();
         let (key, secret) = (claims.sub.into(), claims.sid.into());
-        Ok(Proven { key, secret, organization: claims.scope, ends })
+        Ok(Proven { key, secret, scope: claims.scope, ends })
     }
 
     /// Returns the refusal of a genuine token whose client is no longer what it was.
@@ -312,6 +321,14 @@ fn profiles_are_not_enforced() -> Problem {
 }
 
 fn out_of_scope(client: &ApiClient, scope: &str) -> Problem {
+    if let Some(held_to) = &client.held_to {
+        return Problem::of(Kind::AccessDenied)
+            .detail(format!(
+                "This address needs the scope '{scope}'; the token was asked for with '{}'.",
+                held_to.join(" ")
+            ))
+            .hint("Ask for a token with this scope as well, or without any: then it is for all that the key may do.");
+    }
     let own: Vec<&str> = client.scopes.iter().map(|scope| scope.name()).collect();
     Problem::of(Kind::AccessDenied)
         .detail(format!(
@@ -332,6 +349,7 @@ mod tests {
     use crate::manage::Manage;
 
     const NOW: Timestamp = Timestamp(1_795_000_000_000_000);
+    const ASKED: Asked<'_> = Asked { scope: None, base_url: "http://a" };
 
     fn new_key() -> Manage {
         Manage::CreateKey {
@@ -389,7 +407,7 @@ mod tests {
             let hashed = access.hasher.hashed();
             let compared = Cell::new(0);
 
-            let refusal = access.issue(key, &wrong, None, NOW).unwrap_err();
+            let refusal = access.issue(key, &wrong, &ASKED, NOW).unwrap_err();
             let hashed = access.hasher.hashed() - hashed;
             access.look_up(|registry| {
                 let none = |_: &blake3::Hash| {

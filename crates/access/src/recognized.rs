@@ -5,6 +5,7 @@ use std::sync::Arc;
 use homeroom_http::{Problem, Timestamp};
 
 use crate::client::ApiClient;
+use crate::token_scope::TokenScope;
 
 /// A client as it was recognized, and the version of the registry that was used.
 #[derive(Debug, Clone)]
@@ -23,8 +24,8 @@ pub(crate) struct Proven {
     pub(crate) key: Box<str>,
     /// The id of the secret or certificate that was shown, or that the token was issued for.
     pub(crate) secret: Box<str>,
-    /// The education organization that the token is restricted to.
-    pub(crate) organization: Option<i64>,
+    /// What the token was asked for.
+    pub(crate) scope: TokenScope,
     /// When it proves nothing any more.
     pub(crate) ends: Timestamp,
 }

@@ -360,6 +360,7 @@ impl Registry {
             ownership_tokens: record.ownership_tokens.into(),
             creator_token: record.creator_token,
             scopes: record.scopes,
+            held_to: None,
             status: record.status,
             created: record.created,
         };

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use homeroom_http::{
-    BodyLimits, Guard, Kind, Problem, Response, Route, Timestamp, handler, json_response,
-};
+use homeroom_http::{BodyLimits, Guard, Kind, Problem, Response, Route, Timestamp, handler};
 use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::access::Access;
@@ -12,23 +10,23 @@ use crate::client::{ApiClient, Call, Scope};
 use crate::introspect::{INTROSPECT, post_introspect};
 use crate::login::RefusedLogin;
 use crate::lookups::LookupsFull;
-use crate::oauth::{OAUTH, OAuthError, TokenRequest, issued};
-use crate::recognize::{IssuedToken, TokenRefusal};
+use crate::metadata::{KEYS, METADATA, get_keys, get_metadata};
+use crate::oauth::{OAUTH, OAuthError, TOKEN, TokenRequest, issued};
+use crate::recognize::{Asked, IssuedToken, TokenRefusal};
 use crate::recognized::changing;
 use crate::revoke::{REVOKE, post_revoke};
 
 /// Most bytes of the body of a request about a token.
 pub const TOKEN_REQUEST_BYTES_MAX: usize = 16 << 10;
 
-/// Where clients get tokens, and where those of the Admin API do.
-const TOKEN: &str = "/oauth/token";
+/// Where clients of the Admin API get tokens.
 const ADMIN_TOKEN: &str = "/adminapi/connect/token";
 
 /// The scope that clients of the Ed-Fi Admin API ask for.
 const ADMIN_SCOPE: &str = "edfi_admin_api/full_access";
 
-const NOT_ITS_ORGANIZATION: &str =
-    "A scope must be the id of one of the key's education organizations.";
+const NOT_ITS_SCOPE: &str = "A scope must be the id of one of the key's education organizations, one of its \
+                             scopes, or one that it has for published APIs.";
 
 const NOT_THE_ADMIN_SCOPE: &str = "A scope must be edfi_admin_api/full_access.";
 
@@ -44,7 +42,8 @@ pub fn routes(access: &Arc<Access>) -> Vec<Route<ApiClient>> {
         route(Method::POST, ADMIN_TOKEN, handler(access, post_admin_token)).refused_as(&OAUTH),
         route(Method::POST, INTROSPECT, handler(access, post_introspect)).refused_as(&OAUTH),
         route(Method::POST, REVOKE, handler(access, post_revoke)).refused_as(&OAUTH),
-        route(Method::GET, "/.well-known/jwks.json", handler(access, get_keys)),
+        route(Method::GET, KEYS, handler(access, get_keys)),
+        route(Method::GET, METADATA, handler(access, get_metadata)),
     ]
 }
 
@@ -54,9 +53,10 @@ async fn post_token(access: Arc<Access>, mut call: Call) -> Result<Response, Pro
         Err(error) => return Ok(malformed(&access, &call, TOKEN, error)),
     };
     let scope = request.scope.as_deref();
-    let issued = issue(&access, &request, scope, call.now).await;
+    let asked = Asked { scope, base_url: &call.base_url };
+    let issued = issue(&access, &request, &asked, call.now).await;
     told(&access, &call, TOKEN, &request, &issued);
-    access.naming(&request.key, answer(issued, scope, NOT_ITS_ORGANIZATION))
+    access.naming(&request.key, answer(issued, scope, NOT_ITS_SCOPE))
 }
 
 /// Issues a token for the Admin API. It works as any other token, but only for management keys, and
@@ -68,7 +68,8 @@ async fn post_admin_token(access: Arc<Access>, mut call: Call) -> Result<Respons
     };
     let mut scopes = request.scope.iter().flat_map(|scope| scope.split_whitespace());
     let issued = if scopes.all(|scope| scope == ADMIN_SCOPE) {
-        issue(&access, &request, None, call.now).await
+        let asked = Asked { scope: None, base_url: &call.base_url };
+        issue(&access, &request, &asked, call.now).await
     } else {
         Err(TokenRefusal::Scope)
     };
@@ -122,14 +123,14 @@ fn told(
 async fn issue(
     access: &Access,
     request: &TokenRequest,
-    scope: Option<&str>,
+    asked: &Asked<'_>,
     now: Timestamp,
 ) -> Result<IssuedToken, TokenRefusal> {
-    let issued = access.issue(&request.key, &request.shown, scope, now);
+    let issued = access.issue(&request.key, &request.shown, asked, now);
     match issued {
         Err(unknown @ (TokenRefusal::Client | TokenRefusal::Scope)) => {
             match access.catch_up().await {
-                Ok(true) => access.issue(&request.key, &request.shown, scope, now),
+                Ok(true) => access.issue(&request.key, &request.shown, asked, now),
                 Ok(false) => Err(unknown),
                 Err(LookupsFull) => Err(TokenRefusal::Lookups),
             }
@@ -168,8 +169,4 @@ fn answer(
             Err(Problem::internal("the system provides no random bytes"))
         }
     }
-}
-
-async fn get_keys(access: Arc<Access>, _call: Call) -> Result<Response, Problem> {
-    Ok(json_response(StatusCode::OK, access.tokens.key_set().to_string()))
 }

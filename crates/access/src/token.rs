@@ -12,12 +12,14 @@ use homeroom_http::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::token_scope::TokenScope;
+
 /// How long a token is valid, by the wall clock. Setting the clock forward ends tokens early,
 /// setting it back extends them by as much. A client can get a new token at any time.
 pub const TOKEN_SECONDS: i64 = 1_800;
 
 /// Longest token that is read, in bytes.
-const TOKEN_BYTES_MAX: usize = 2_048;
+const TOKEN_BYTES_MAX: usize = 4_000;
 
 /// The claims in a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,9 +34,15 @@ pub(crate) struct TokenClaims {
     pub(crate) exp: i64,
     /// Makes each token unique.
     pub(crate) jti: String,
-    /// The education organization that it is restricted to.
+    /// What it was asked for, if that is less than all that its key may do.
+    #[serde(skip_serializing_if = "TokenScope::is_whole", default)]
+    pub(crate) scope: TokenScope,
+    /// The address of the server that has issued it. Other servers go by it; this one knows its signature.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) scope: Option<i64>,
+    pub(crate) iss: Option<String>,
+    /// Whom it is for: its issuer, and the published APIs that its key may call.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub(crate) aud: Vec<String>,
 }
 
 impl TokenClaims {
@@ -142,7 +150,9 @@ mod tests {
             iat: NOW.seconds(),
             exp: NOW.seconds() + TOKEN_SECONDS,
             jti: "1".into(),
-            scope: Some(255_901),
+            scope: TokenScope { organization: Some(255_901), held_to: None },
+            iss: Some("https://a.example".into()),
+            aud: vec!["https://a.example".into()],
         }
     }
 
@@ -158,6 +168,21 @@ mod tests {
             keys.verify(&token, NOW.plus_seconds(1_800)),
             Err(TokenError::Expired("key".into()))
         );
+    }
+
+    #[test]
+    fn a_token_of_a_version_that_named_no_issuer_is_read() {
+        let keys = TokenKeys::new([[7; 32]]);
+        let now = NOW.seconds();
+        let old =
+            json!({"sub": "key", "sid": "s", "iat": now, "exp": now + 9, "jti": "1", "scope": 7});
+        let mut token = format!("{}.{}", keys.keys[0].header, BASE64.encode(old.to_string()));
+        let signature = keys.keys[0].signing.sign(token.as_bytes());
+        token = format!("{token}.{}", BASE64.encode(signature.to_bytes()));
+
+        let read = keys.verify(&token, NOW).unwrap();
+
+        assert_eq!((read.iss, read.aud, read.scope.organization), (None, vec![], Some(7)));
     }
 
     #[test]

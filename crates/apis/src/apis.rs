@@ -117,6 +117,11 @@ impl Apis {
         }
     }
 
+    /// Returns what a key may call, as this process serves it.
+    pub fn subscription(&self, key: &str) -> Option<Arc<Subscription>> {
+        self.shared.subscriptions.load().get(key).cloned()
+    }
+
     /// Serves the published APIs at a front door, from now on.
     ///
     /// # Errors

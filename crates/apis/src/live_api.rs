@@ -325,9 +325,7 @@ impl LiveApi {
             return if are_granted(scopes, &foreign.scopes) {
                 self.plan(self.api.plan.as_deref())
             } else {
-                let challenge = r#"Bearer error="insufficient_scope""#;
-                Err(lacks(scopes, "token")
-                    .header(WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
+                Err(insufficient(scopes))
             };
         }
         let subscriptions = self.shared.subscriptions.load();
@@ -339,6 +337,12 @@ impl LiveApi {
         };
         if !are_granted(scopes, &own.scopes) {
             return Err(lacks(scopes, "key"));
+        }
+        if let Some(held_to) = &call.client().held_to {
+            let both = own.scopes.iter().filter(|scope| held_to.contains(scope));
+            if !are_granted(scopes, &both.cloned().collect::<Vec<_>>()) {
+                return Err(insufficient(scopes));
+            }
         }
         self.plan(own.plan.as_deref().or(self.api.plan.as_deref()))
     }
@@ -501,6 +505,14 @@ impl LiveApi {
         self.response_headers.apply(&mut head.headers);
         Ok(Response::from_parts(head, body))
     }
+}
+
+/// Returns 403 for a token that was not asked for with the scopes, or not given them.
+///
+/// Source: RFC 6750 §3.1.
+fn insufficient(scopes: &Scopes) -> Problem {
+    let challenge = HeaderValue::from_static(r#"Bearer error="insufficient_scope""#);
+    lacks(scopes, "token").header(WWW_AUTHENTICATE, challenge)
 }
 
 fn lacks(scopes: &Scopes, whose: &str) -> Problem {

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use homeroom_access::{Access, AccessConfig, ApiClient};
-use homeroom_apis::Apis;
+use homeroom_access::{Access, AccessConfig, ApiClient, Subscribed};
+use homeroom_apis::{Apis, Subscription};
 use homeroom_blobs::Blobs;
 use homeroom_bulk_api::BulkService;
 use homeroom_course::{Courses, Origins};
@@ -165,11 +165,17 @@ impl App {
             .with_options(config.courses.options());
         let recognition = AccessConfig {
             live_tokens_max: config.server.client_tokens_max,
+            public_url: config.server.public_url.clone(),
             ..AccessConfig::default()
         };
         let access = Access::open(store, Arc::clone(&standard.model), recognition, now)
             .await
             .map_err(|e| Failure::because("opening the client registry", chain(&e)))?;
+        let published = Arc::clone(&apis);
+        access.know_subscriptions(Box::new(move |key| {
+            let Subscription { apis, scopes, .. } = (*published.subscription(key)?).clone();
+            Some(Subscribed { apis, scopes })
+        }));
         let mut spool = config.blob_place().path().as_os_str().to_owned();
         spool.push(SPOOL);
         let (own_blobs, own_jobs) = (blobs.clone(), jobs.clone());

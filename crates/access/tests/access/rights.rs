@@ -93,6 +93,7 @@ fn client(rights: Rights, prefixes: &[&str]) -> ApiClient {
         ownership_tokens: [7].into(),
         creator_token: Some(7),
         scopes: vec![Scope::Data],
+        held_to: None,
         status: Status::Active,
         created: Timestamp(0),
     }

@@ -4,8 +4,14 @@ use crate::support::{
     Credentials, FORM, NOW, ask_token, call, create, new_key, open, open_with, recognize, store,
     token,
 };
-use homeroom_access::{AccessConfig, ItemKind, Manage};
+use std::sync::Arc;
+
+use homeroom_access::{Access, AccessConfig, ItemKind, Manage, Subscribed};
 use http::Method;
+use serde_json::json;
+
+/// The address at which this part is called.
+const BASE_URL: &str = "http://127.0.0.1:8080";
 
 const AUTHENTICATION: (u16, &str) = (401, "urn:ed-fi:api:security:authentication");
 
@@ -111,7 +117,7 @@ async fn a_scope_must_be_one_of_the_clients_organizations_and_confines_the_token
     };
     let credentials = create(&access, asked).await;
 
-    for scope in ["&scope=1", "&scope=data", "&scope=255901%20255902"] {
+    for scope in ["&scope=1", "&scope=admin", "&scope=items.read", "&scope=255901%20255902"] {
         let refused = ask_token(&access, &credentials, scope, NOW).await;
         assert_eq!((refused.status, &refused.body["error"]), (400, &"invalid_scope".into()));
     }
@@ -124,6 +130,82 @@ async fn a_scope_must_be_one_of_the_clients_organizations_and_confines_the_token
             let client = recognize(&access, token, "data", NOW).unwrap();
             assert_eq!(*client.education_organizations, *organizations);
         }
+    }
+}
+
+/// A key with the scopes `data` and `apis`, which has the scopes `items.read` and `items.write` for APIs.
+async fn subscriber(access: &Arc<Access>) -> Credentials {
+    let asked = Manage::CreateKey {
+        claim_set: Some("FullAccess".into()),
+        name: None,
+        scopes: vec!["data".into(), "apis".into()],
+        education_organizations: vec![255_901],
+        namespace_prefixes: vec![],
+        ownership_tokens: vec![],
+        creator_token: None,
+    };
+    let credentials = create(access, asked).await;
+    let key = credentials.key.clone();
+    access.know_subscriptions(Box::new(move |asked| {
+        let texts = |texts: [&str; 2]| texts.map(str::to_owned).into();
+        let scopes = texts(["items.read", "items.write"]);
+        (asked == key).then(|| Subscribed { apis: texts(["items", "parts"]), scopes })
+    }));
+    credentials
+}
+
+#[tokio::test]
+async fn a_token_that_was_asked_for_with_scopes_is_held_to_them() {
+    let access = crate::support::access().await;
+    let credentials = subscriber(&access).await;
+    for (asked, has, has_not, introspected) in [
+        ("", &["data", "apis"][..], &[][..], "data apis items.read items.write"),
+        ("items.read", &["apis"], &["data"], "apis items.read"),
+        ("items.read data", &["apis", "data"], &[], "data apis items.read"),
+        ("data 255901", &["data"], &["apis"], "data"),
+        ("apis", &["apis"], &["data"], "apis"),
+    ] {
+        let scope = format!("&scope={}", asked.replace(' ', "+"));
+        let answer = ask_token(&access, &credentials, &scope, NOW).await;
+        let token = answer.body["access_token"].as_str().unwrap();
+
+        for scope in has {
+            assert!(recognize(&access, token, scope, NOW).is_ok(), "{asked}: {scope}");
+        }
+        for scope in has_not {
+            assert_eq!(
+                recognize(&access, token, scope, NOW).unwrap_err().0,
+                403,
+                "{asked}: {scope}"
+            );
+        }
+        assert_eq!(answer.body["scope"].as_str().unwrap_or(""), asked);
+        let Credentials { key, secret } = &credentials;
+        let body = format!("client_id={key}&client_secret={secret}&token={token}");
+        let told = call(&access, Method::POST, "/oauth/introspect", &[FORM], &body, NOW).await.body;
+        assert_eq!(told["scope"], introspected, "{asked}");
+        assert_eq!(told["iss"], BASE_URL);
+        assert_eq!(told["aud"], json!([BASE_URL, "items", "parts"]));
+    }
+    let refused = ask_token(&access, &credentials, "&scope=items.read+items.admin", NOW).await;
+    assert_eq!((refused.status, &refused.body["error"]), (400, &"invalid_scope".into()));
+}
+
+#[tokio::test]
+async fn a_client_finds_out_where_tokens_are_issued_and_verified() {
+    let access = crate::support::access().await;
+    let path = "/.well-known/oauth-authorization-server";
+
+    let answer = call(&access, Method::GET, path, &[], "", NOW).await;
+
+    assert_eq!((answer.status, &answer.body["issuer"]), (200, &BASE_URL.into()));
+    for (member, path) in [
+        ("token_endpoint", "/oauth/token"),
+        ("jwks_uri", "/.well-known/jwks.json"),
+        ("introspection_endpoint", "/oauth/introspect"),
+        ("revocation_endpoint", "/oauth/revoke"),
+    ] {
+        assert_eq!(answer.body[member], format!("{BASE_URL}{path}"), "{member}");
     }
 }
 

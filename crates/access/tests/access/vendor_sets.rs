@@ -30,6 +30,7 @@ fn client(claims: &Claims, set: &ClaimSet) -> ApiClient {
         ownership_tokens: [1].into(),
         creator_token: Some(1),
         scopes: vec![Scope::Data],
+        held_to: None,
         status: Status::Active,
         created: crate::support::NOW,
     }

@@ -14,6 +14,7 @@ const PUBLIC: [&str; 33] = [
     "* /adminapi/v1/{*rest}",
     "GET /",
     "GET /.well-known/jwks.json",
+    "GET /.well-known/oauth-authorization-server",
     "GET /adminapi",
     "GET /docs",
     "GET /docs/reference.css",

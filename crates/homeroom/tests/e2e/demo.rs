@@ -20,6 +20,7 @@ const PUBLIC: [&str; 15] = [
     "/metadata/xsd",
     "/metadata/xsd/ed-fi/files",
     "/.well-known/jwks.json",
+    "/.well-known/oauth-authorization-server",
     "/livez",
     "/readyz",
     "/startupz",
