@@ -260,14 +260,27 @@ fn of_number(node: &Node, number: &serde_json::Number) -> Option<String> {
         return Some(format!("it is not less than {most}"));
     }
     if let Some(step) = node.multiple_of {
-        let quotient = value / step;
-        let is_multiple = (quotient - quotient.round()).abs() <= quotient.abs() * 1e-12;
-        if !is_multiple || !quotient.is_finite() {
+        if !is_multiple(number, value, step) {
             return Some(format!("it is no multiple of {step}"));
         }
     }
     let format = node.format.filter(|format| !format.has_number(number));
     format.map(|format| format!("it is no {}", format.name()))
+}
+
+/// Returns whether a number is a multiple of a step: exactly where both are whole, else as closely as binary
+/// fractions tell (19.99 is a multiple of 0.01).
+fn is_multiple(number: &serde_json::Number, value: f64, step: f64) -> bool {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let whole = |value: f64| (value.fract() == 0.0 && value.abs() <= EXACT).then_some(value);
+    #[expect(clippy::cast_possible_truncation, reason = "they are whole and small enough")]
+    let exact = |value: f64| whole(value).map(|value| value as i128);
+    if let (Some(number), Some(step)) = (number.as_i128().or_else(|| exact(value)), exact(step)) {
+        return number % step == 0;
+    }
+    let quotient = value / step;
+    let error = quotient.abs() * 4.0 * f64::EPSILON;
+    quotient.is_finite() && (quotient - quotient.round()).abs() <= error
 }
 
 fn of_text(node: &Node, text: &str) -> Option<String> {

@@ -30,7 +30,12 @@ fn each_keyword_is_checked() {
         (json!({"const": {"a": [1]}}), json!([{"a": [1.0]}]), json!([{"a": []}])),
         (json!({"minimum": 1, "maximum": 3}), json!([1, 3, "x"]), json!([0, 3.1])),
         (json!({"exclusiveMinimum": 1, "exclusiveMaximum": 3}), json!([2]), json!([1, 3])),
-        (json!({"multipleOf": 0.01}), json!([0.07, 19.99, 3]), json!([0.075])),
+        (json!({"multipleOf": 0.01}), json!([0.07, 19.99, 3]), json!([0.075, 12_345_678_901.005])),
+        (
+            json!({"multipleOf": 5}),
+            json!([0, -10, 15.0, 1_663_645_858_815_410_i64, 18_446_744_073_709_551_610_u64]),
+            json!([3, 2.5, 1_663_645_858_815_411_i64, 18_446_744_073_709_551_611_u64, 1e-9]),
+        ),
         (json!({"minLength": 2, "maxLength": 3}), json!(["éé", "abc", 1]), json!(["é", "abcd"])),
         (json!({"pattern": "^a+$"}), json!(["aa", 1]), json!(["b", ""])),
         (json!({"format": "date"}), json!(["2026-01-01", 1]), json!(["2026"])),
