@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use crate::support::{Answered, Place, Server, Upstream, Wire, eventually};
 
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RESET: u8 = 3;
-const SETTINGS: u8 = 4;
-const GOAWAY: u8 = 7;
-const CONTINUATION: u8 = 9;
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
+pub const DATA: u8 = 0;
+pub const HEADERS: u8 = 1;
+pub const RESET: u8 = 3;
+pub const SETTINGS: u8 = 4;
+pub const GOAWAY: u8 = 7;
+pub const CONTINUATION: u8 = 9;
+pub const END_STREAM: u8 = 1;
+pub const END_HEADERS: u8 = 4;
 const CANCEL: [u8; 4] = [0, 0, 0, 8];
 
-fn published(upstream: &Upstream) -> (Place, Server) {
+pub fn published(upstream: &Upstream) -> (Place, Server) {
     let place = Place::new();
     let server = Server::start(&place);
     let file = format!(
@@ -30,7 +30,7 @@ fn published(upstream: &Upstream) -> (Place, Server) {
 /// A frame.
 ///
 /// Source: RFC 9113 §4.1.
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
     [&head, payload].concat()
@@ -39,7 +39,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 /// A header field that no table keeps, with a name of its own.
 ///
 /// Source: RFC 7541 §6.2.2.
-fn field(name: &str, value: &str) -> Vec<u8> {
+pub fn field(name: &str, value: &str) -> Vec<u8> {
     let text = |text: &str| {
         let mut bytes = vec![];
         match u8::try_from(text.len()) {
@@ -60,21 +60,21 @@ fn field(name: &str, value: &str) -> Vec<u8> {
     [vec![0], text(name), text(value)].concat()
 }
 
-fn fields(all: &[(&str, &str)]) -> Vec<u8> {
+pub fn fields(all: &[(&str, &str)]) -> Vec<u8> {
     all.iter().flat_map(|(name, value)| field(name, value)).collect()
 }
 
-const USUAL: [(&str, &str); 4] =
+pub const USUAL: [(&str, &str); 4] =
     [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", "/apis/open/v1/x")];
 
-fn opened(server: &Server) -> Wire {
+pub fn opened(server: &Server) -> Wire {
     let mut wire = server.wire();
     wire.send([&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &frame(SETTINGS, 0, 0, &[])].concat());
     wire
 }
 
 /// Reads frames until one of these kinds, or the end of the connection.
-fn next_of(wire: &mut Wire, kinds: &[u8]) -> Option<(u8, Vec<u8>)> {
+pub fn next_of(wire: &mut Wire, kinds: &[u8]) -> Option<(u8, Vec<u8>)> {
     loop {
         let head = wire.try_exactly(9)?;
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);

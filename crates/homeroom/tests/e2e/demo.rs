@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{Answer, Client, Place, Wire};
 
 /// Paths that can be read without a token.
-const PUBLIC: [&str; 15] = [
+const PUBLIC: [&str; 16] = [
     "/",
     "/docs",
     "/metadata",

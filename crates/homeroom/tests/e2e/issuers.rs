@@ -10,25 +10,25 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Answered, Place, Server, Upstream, metric};
 
-const ISSUER: &str = "https://login.example.org/";
+pub const ISSUER: &str = "https://login.example.org/";
 
 /// An issuer whose public keys are at an address.
-struct Issuer {
+pub struct Issuer {
     published: Arc<Mutex<Value>>,
-    keys: Upstream,
+    pub keys: Upstream,
 }
 
 fn key(number: u8) -> SigningKey {
     SigningKey::from_bytes(&[number; 32])
 }
 
-fn public(number: u8) -> Value {
+pub fn public(number: u8) -> Value {
     let x = BASE64.encode(key(number).verifying_key().as_bytes());
     json!({"kty": "OKP", "crv": "Ed25519", "use": "sig", "kid": number.to_string(), "x": x})
 }
 
 impl Issuer {
-    fn start(keys: Value) -> Self {
+    pub fn start(keys: Value) -> Self {
         let published = Arc::new(Mutex::new(json!({"keys": keys})));
         let shown = Arc::clone(&published);
         let keys = Upstream::answering(move |_| {
@@ -47,7 +47,7 @@ fn token_of(header: &Value, claims: &Value, sign: impl Fn(&[u8]) -> Vec<u8>) -> 
     format!("{signed}.{signature}")
 }
 
-fn signed(number: u8, claims: &Value) -> String {
+pub fn signed(number: u8, claims: &Value) -> String {
     let header = json!({"alg": "EdDSA", "kid": number.to_string()});
     token_of(&header, claims, |bytes| key(number).sign(bytes).to_bytes().to_vec())
 }
@@ -57,7 +57,7 @@ fn now() -> u64 {
 }
 
 /// Claims that are accepted, with changes; `null` takes one away.
-fn claims(changes: &Value) -> Value {
+pub fn claims(changes: &Value) -> Value {
     let mut claims = json!({"iss": ISSUER, "aud": "api", "sub": "s-1", "exp": now() + 600, "scope": "items.read"});
     for (name, value) in changes.as_object().unwrap() {
         if value.is_null() {

@@ -40,14 +40,19 @@ fn a_part_answers_byte_for_byte_the_same_in_this_process_and_as_an_upstream() {
         far("metadata", "/metadata"),
         near("change-queries"),
         far("change-queries", "/changeQueries/v1"),
+        near("composites"),
+        far("composites", "/composites/v1"),
+        near("learning"),
+        far("learning", "/learning/api/v2"),
     ];
     place.write("apis.toml", file.concat());
     place.done(&["gateway", "apply", "apis.toml"]);
-    let names = "near-data,near-metadata,near-change-queries";
-    let mut client = server.client_of(&subscriber(
-        &place,
-        &["--scope", "data", "--claim-set", "FullAccess", "--apis", names],
-    ));
+    let names = "near-data,near-metadata,near-change-queries,near-composites,near-learning";
+    let of = |claim_set: &str, scopes: &str| {
+        let arguments = ["--scope", scopes, "--claim-set", claim_set, "--apis", names];
+        server.client_of(&subscriber(&place, &arguments))
+    };
+    let mut client = of("FullAccess", "data,learning");
     for number in 0..300 {
         let made = student(&number.to_string(), "Ada \u{e9}");
         assert_eq!(client.post(STUDENTS, &made).status, 201);
@@ -93,12 +98,30 @@ fn a_part_answers_byte_for_byte_the_same_in_this_process_and_as_an_upstream() {
         ("GET", "/xsd", &[], ""),
         ("GET", "/nothing", &[], ""),
     ];
+    let of_composites: &[Asked<'_>] = &[
+        ("GET", "/ed-fi/enrollment/students", &[], ""),
+        ("GET", "/ed-fi/enrollment/students?limit=x", &[], ""),
+        ("GET", "/ed-fi/nothing/students", &[], ""),
+        ("POST", "/ed-fi/enrollment/students", &[json], "{}"),
+    ];
+    let of_learning: &[Asked<'_>] = &[
+        ("GET", "/courses", &[], ""),
+        ("GET", "/courses/none", &[], ""),
+        ("GET", "/registrations?more=x", &[], ""),
+        ("POST", "/registrations", &[json], "{}"),
+        ("DELETE", "/registrations/none", &[], ""),
+        ("PATCH", "/courses", &[json], "{}"),
+    ];
     let of_changes: &[Asked<'_>] =
         &[("GET", "/availableChangeVersions", &[], ""), ("POST", "/x", &[json], "{}")];
     let mut statuses = std::collections::BTreeSet::new();
-    for (part, all) in
-        [("data", of_data), ("metadata", of_metadata), ("change-queries", of_changes)]
-    {
+    for (part, all) in [
+        ("data", of_data),
+        ("metadata", of_metadata),
+        ("change-queries", of_changes),
+        ("composites", of_composites),
+        ("learning", of_learning),
+    ] {
         for (method, path, headers, body) in all {
             let headers = [headers, &[("correlationid", "c-1")][..]].concat();
             let mut ask = |place: &str| {
@@ -116,4 +139,56 @@ fn a_part_answers_byte_for_byte_the_same_in_this_process_and_as_an_upstream() {
     }
     let all = statuses.into_iter().collect::<Vec<_>>();
     assert!([200, 304, 400, 404, 405, 412].iter().all(|status| all.contains(status)), "{all:?}");
+
+    // What is made or removed once is so for each of both.
+    let [near, far] = ["near", "far"].map(|place| {
+        let students = format!("/apis/{place}-data/v1/ed-fi/students");
+        let body = student("made", "Ada").to_string();
+        let headers = [json, ("correlationid", "c-1")];
+        let made = client.send("POST", &students, &headers, Some(body.as_bytes())).unwrap();
+        let (_, id) =
+            made.location().rsplit_once('/').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        let path = format!("{students}/{id}");
+        let kept = client.send("GET", &path, &headers[1..], None).unwrap();
+        let gone = client.send("DELETE", &path, &headers[1..], None).unwrap();
+        let (mut made, mut kept) = (compared(&made), compared(&kept));
+        made.1.retain(|(name, _)| name != "location" && name != "etag");
+        kept.1.retain(|(name, _)| name != "etag" && name != "last-modified");
+        let text = String::from_utf8(kept.2).unwrap().replace(&id, "ID");
+        let text = text.split("\"_lastModifiedDate\"").next().unwrap().to_owned();
+        let text = text.split("\"_etag\"").next().unwrap().to_owned();
+        assert_eq!((made.0, kept.0, gone.status), (201, 200, 204), "{place}");
+        kept.1.retain(|(name, _)| name != "content-length");
+        (made, kept.1, text, compared(&gone))
+    });
+    assert_eq!(near, far);
+
+    // Nor does it make a difference what a caller may not do.
+    let restricted = of("Bootstrap Descriptors and EdOrgs", "data");
+    let mut refusals = std::collections::BTreeSet::new();
+    for (mut caller, is_known) in [(restricted, true), (server.client(), false)] {
+        for (part, method, path, body) in [
+            ("data", "GET", "/ed-fi/students", ""),
+            ("data", "GET", by_id.as_str(), ""),
+            ("data", "POST", "/ed-fi/students", same.as_str()),
+            ("data", "PUT", by_id.as_str(), same.as_str()),
+            ("data", "DELETE", by_id.as_str(), ""),
+            ("data", "GET", "/ed-fi/schools", ""),
+            ("composites", "GET", "/ed-fi/enrollment/students", ""),
+            ("learning", "GET", "/courses", ""),
+        ] {
+            // What is published asks a stranger for a token, and courses for a key and its secret.
+            if part == "learning" && !is_known {
+                continue;
+            }
+            let [near, far] = ["near", "far"].map(|place| {
+                let path = format!("/apis/{place}-{part}/v1{path}");
+                let headers = [json, ("correlationid", "c-1")];
+                compared(&caller.send(method, &path, &headers, Some(body.as_bytes())).unwrap())
+            });
+            assert_eq!(near, far, "{method} {part} {path}");
+            refusals.insert(near.0);
+        }
+    }
+    assert!([401, 403].iter().all(|status| refusals.contains(status)), "{refusals:?}");
 }

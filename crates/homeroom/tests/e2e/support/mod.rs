@@ -23,7 +23,7 @@ pub use random::Random;
 pub use receiver::{Received, Receiver};
 pub use server::Server;
 pub use streams::{Stream, Streams};
-pub use upstream::{Answered, Upstream};
+pub use upstream::{Answered, Seen, Upstream};
 pub use wire::{Answer, Wire};
 
 /// The longest wait for any event; long enough for a loaded machine, and rarely used up.
