@@ -1,7 +1,8 @@
-"""A foreign OpenID library: its tokens are accepted by a published API, and it verifies ours."""
+"""Foreign OpenID libraries: their tokens are accepted by a published API, and they ask for ours and verify them."""
 
 import http.server
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -11,6 +12,8 @@ import urllib.parse
 import urllib.request
 
 import jwt
+from authlib.integrations.requests_client import OAuth2Session
+from authlib.oauth2.rfc8414 import AuthorizationServerMetadata
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
@@ -132,11 +135,52 @@ def main():
             }).encode()
             asked = urllib.request.urlopen(f"{place['url']}/oauth/token", form, timeout=10)
             own = json.load(asked)["access_token"]
-            found = jwt.PyJWKClient(f"{place['url']}/.well-known/jwks.json")
-            key = found.get_signing_key_from_jwt(own)
-            claims = jwt.decode(own, key.key, algorithms=["EdDSA"])
+            issuer = place["url"].rstrip("/")
+            found = jwt.PyJWKClient(f"{issuer}/.well-known/jwks.json")
+            key = found.get_signing_key_from_jwt(own).key
+            needed = {"require": ["iss", "aud", "sub", "exp", "iat", "jti"]}
+            claims = jwt.decode(
+                own, key, algorithms=["EdDSA"], issuer=issuer, audience=issuer, options=needed
+            )
             equal(claims["sub"], place["key"])
             assert claims["exp"] > time.time()
+            for wrong in [{"issuer": ISSUER, "audience": issuer}, {"issuer": issuer, "audience": "x"}]:
+                try:
+                    jwt.decode(own, key, algorithms=["EdDSA"], **wrong)
+                except jwt.InvalidTokenError:
+                    continue
+                raise AssertionError(f"verified with {wrong}")
+
+        @check("Authlib: a client finds the server, asks for a scope, and the token is held to it")
+        def _():
+            # The library asks for https, which the sample server does not speak.
+            os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
+            issuer = place["url"].rstrip("/")
+            where = f"{issuer}/.well-known/oauth-authorization-server"
+            found = AuthorizationServerMetadata(json.load(urllib.request.urlopen(where, timeout=10)))
+            found.validate()
+            equal(found["issuer"], issuer)
+            create = [sys.argv[1], "keys", "create", "--json", "--data-dir", place["data"]]
+            create += ["--apis", "items", "--api-scopes", "items.read,items.write"]
+            made = json.loads(subprocess.run(create, check=True, capture_output=True).stdout)
+            for method in found["token_endpoint_auth_methods_supported"]:
+                for scope, wanted in [("items.read", 200), ("items.write", 403)]:
+                    session = OAuth2Session(
+                        made["key"], made["secret"], scope=scope, token_endpoint_auth_method=method
+                    )
+                    session.fetch_token(found["token_endpoint"], grant_type="client_credentials")
+                    equal(session.get(items).status_code, wanted)
+                    own = session.token["access_token"]
+                    told = session.introspect_token(found["introspection_endpoint"], token=own).json()
+                    equal(told["scope"], f"apis {scope}")
+                    equal((told["iss"], told["aud"]), (issuer, [issuer, "items"]))
+                    key = jwt.PyJWKClient(found["jwks_uri"]).get_signing_key_from_jwt(own).key
+                    claims = jwt.decode(
+                        own, key, algorithms=["EdDSA"], issuer=issuer, audience="items"
+                    )
+                    equal(claims["scope"], scope)
+                    session.revoke_token(found["revocation_endpoint"], token=own)
+                    equal(status(items, own), 401)
 
     check.end()
 

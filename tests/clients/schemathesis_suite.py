@@ -1,5 +1,5 @@
-"""schemathesis reads our own OpenAPI documents, of the data API and of the Admin API, and sends what
-they allow, and what they do not: no answer is a 5xx, each is as the document says, and nothing panics.
+"""schemathesis reads our own OpenAPI documents, of the data API, of the Admin API and of the
+gateway's management, and sends what they allow, and what they do not: no answer is a 5xx, each is as the document says, and nothing panics.
 
 `./test` tries a sample of the resources, with HOMEROOM_LONG all of them. HOMEROOM_SEED (a number)
 chooses another sample, and what is sent.
@@ -59,6 +59,12 @@ def main(binary):
             token = authorize(demo | admin_key(binary, demo))
             run(demo, token, document, is_long, seed)
 
+        @check("schemathesis: the gateway's management")
+        def _():
+            document = get(demo, "/metadata/adminapi/gateway/v1/swagger.json")
+            token = authorize(demo | admin_key(binary, demo))
+            run(demo, token, document, is_long, seed)
+
         @check("schemathesis: nothing panicked and the server is ready")
         def _():
             log = pathlib.Path(demo["folder"], "log").read_text()
@@ -111,18 +117,23 @@ def authorize(demo):
         return json.load(answer)["access_token"]
 
 
-def run(demo, token, document, is_long, seed):
+def run(demo, token, document, is_long, seed, left_out=LEFT_OUT, examples=None, report=None):
     """Runs schemathesis on a document; its own words are the reason when it finds something."""
+    more = ["--header", f"Authorization: Bearer {token}"] if token else []
+    if left_out:
+        more += ["--exclude-checks", ",".join(left_out)]
+    if report:
+        more += ["--report", "har", "--report-har-path", str(report)]
+    examples = examples or (EXAMPLES_LONG if is_long else EXAMPLES)
     file = pathlib.Path(demo["folder"], "openapi.json")
     file.write_text(json.dumps(document))
     ended = subprocess.run(
         [
             str(pathlib.Path(sys.executable).with_name("schemathesis")), "run", str(file),
             "--url", document["servers"][0]["url"],
-            "--header", f"Authorization: Bearer {token}",
-            "--exclude-checks", ",".join(LEFT_OUT),
+            *more,
             "--phases", "coverage,fuzzing",
-            "--max-examples", str(EXAMPLES_LONG if is_long else EXAMPLES),
+            "--max-examples", str(examples),
             "--seed", str(seed),
             "--suppress-health-check", "all",
             "--warnings", "off",

@@ -23,6 +23,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "rustici_cloud", installs: true },
     Suite { name: "duckdb", installs: true },
     Suite { name: "openid", installs: true },
+    Suite { name: "validation", installs: true },
 ];
 
 /// Returns a job for each suite, to be run with environment variables. `installed` is the outcome of
