@@ -86,6 +86,23 @@ fn write_all(folder: &Path) {
     put("token", "bearer", b"\0Bearer eyJhbGciOiJFZERTQSJ9.e30.AAAA");
     put("token", "basic", b"\0Basic YTpi");
 
+    for (name, seed) in [
+        ("foreign/good", &b"\x01"[..]),
+        ("foreign/changed", b"\x01\x05\0\x04"),
+        ("foreign/token", b"\0eyJhbGciOiJFZERTQSJ9.e30.AAAA"),
+        ("foreign/keys", b"\x02{\"keys\": [{\"kty\": \"EC\", \"crv\": \"P-256\", \"x\": \"AAAA\", \"y\": \"AAAA\"}]}"),
+        ("foreign/changed-keys", b"\x03\x05\0\x04"),
+        ("transform/all", b"\xff{\"aa\": 1.0, \"dd\": {\"ee\": []}, \"gg\": [{\"aa\": \"\\u00e9\"}, 2]}"),
+        ("transform/none", b"\0[1e400, \"x\", null]"),
+        ("definition/plans", b"[[plans]]\nname = 'p'\nquota = '10/day'\nburst = 3\nrequests_per_second = 0.5\n"),
+        ("definition/api", include_bytes!("../seeds/api.toml")),
+        ("openapi/items", include_bytes!("../seeds/items.bin")),
+        ("openapi/yaml", b"openapi: 3.1.0\npaths:\n  /a/{b}:\n    get: {}\n\0GET /a/1?x=2\0\0"),
+    ] {
+        let (target, name) = name.split_once('/').expect("a target and a name");
+        put(target, name, seed);
+    }
+
     let xml = std::env::temp_dir().join("homeroom-fuzz-seeds");
     write(&World::district(), None, world.model(), &xml, &[Format::Xml])
         .expect("a district can be written");
@@ -121,6 +138,48 @@ fn dictionaries(folder: &Path, resources: &[Resource]) {
     let grammar: &[(&str, &[&str])] = &[
         ("json", &["{", "}", "[", "]", ":", ",", "null", "true", "false", "1e9", "\\ud83d\\ude00"]),
         ("query", &["&", "=", "%20", "%23", "+", "limit=", "offset=", "pageToken=", "pageSize="]),
+        ("foreign", &["\"kty\":", "\"RSA\"", "\"EC\"", "\"n\":", "\"e\":", "\"crv\":", ".", "eyJ"]),
+        (
+            "transform",
+            &[
+                "\"aa\":", "\"bb\":", "\"cc\":", "\"dd\":", "\"ee\":", "\"gg\":", "[", "]", "{",
+                "}", "\\u0061",
+            ],
+        ),
+        (
+            "definition",
+            &[
+                "[[apis]]",
+                "[[plans]]",
+                "upstream = ",
+                "limits = ",
+                "transform.request = ",
+                "groups = ",
+                "'",
+            ],
+        ),
+        (
+            "openapi",
+            &[
+                "\"$ref\":",
+                "\"type\":",
+                "\"allOf\":",
+                "\"oneOf\":",
+                "\"anyOf\":",
+                "\"not\":",
+                "\"items\":",
+                "\"pattern\":",
+                "\"format\":",
+                "\"enum\":",
+                "\"properties\":",
+                "\"required\":",
+                "\"multipleOf\":",
+                "\"style\":",
+                "\"explode\":",
+                "\"in\":",
+                "#/components/schemas/A",
+            ],
+        ),
         ("token", &["Bearer ", ".", "-", "_", "eyJ", "Basic "]),
         (
             "xml",

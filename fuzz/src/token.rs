@@ -30,8 +30,8 @@ pub fn token(bytes: &[u8]) {
     assert!(is_good && token.trim().len() > 100, "accepted: {header}");
 }
 
-/// The good header with bytes flipped, removed, doubled, or cut off behind.
-fn changed(good: &[u8], changes: &[u8]) -> Vec<u8> {
+/// Something good with bytes flipped, removed, doubled, or cut off behind.
+pub fn changed(good: &[u8], changes: &[u8]) -> Vec<u8> {
     let mut text = good.to_vec();
     for change in changes.chunks_exact(3) {
         if text.is_empty() {

@@ -128,6 +128,27 @@ impl Issuers {
     }
 }
 
+/// Returns the caller of a token by a set of keys, as [`Issuers`] does; [`None`] if it is refused.
+#[cfg(feature = "fuzz")]
+pub fn foreign_caller(
+    set: &[u8],
+    text: &str,
+    issuer: &definition::Issuer,
+    now: Timestamp,
+) -> Option<Foreign> {
+    let keys = keys::read_set(set).ok()?;
+    let token = Token::read(text)?;
+    let has_signed = |key: &keys::Key| {
+        Some(key.algorithm) == token.header.algorithm
+            && key.has_signed(&token.signed, &token.signature)
+    };
+    let is_signed = keys.iter().any(has_signed);
+    is_signed
+        .then(|| grant(token.claims, issuer, now.seconds()).ok())
+        .flatten()
+        .map(|found| found.0)
+}
+
 fn refused(what: &str) -> Problem {
     Problem::of(Kind::AuthenticationFailed)
         .error(what)

@@ -28,6 +28,8 @@ mod definition;
 mod diff;
 mod edit;
 mod error;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod groups;
 mod headers;
 mod index;

@@ -1,0 +1,19 @@
+//! What reads bytes from outside within this crate, for the fuzzer alone: a feature of its own has it built.
+
+use homeroom_access::Call;
+use homeroom_http::Problem;
+
+pub use crate::issuer::foreign_caller;
+use crate::operations::Operations;
+
+/// Finds the operation of a document that a request is for, and checks the request by it. A document that
+/// cannot be published has none.
+///
+/// # Errors
+///
+/// The refusal.
+pub async fn check_request(document: &str, call: &mut Call) -> Result<(), Problem> {
+    let Ok(operations) = Operations::read(document, &[], true) else { return Ok(()) };
+    let path = call.path.clone();
+    operations.find(&call.method, &path)?.check(call).await
+}
