@@ -9,10 +9,13 @@ use std::time::{Duration, Instant};
 
 use super::frames;
 use super::wire::Wire;
+use crate::soak::load::PUBLISHED;
 
 /// A large document that anybody may read.
 const OPENAPI: &str = "/metadata/data/v3/resources/swagger.json";
 const TOKEN: &str = "/oauth/token";
+/// What an API without security publishes.
+const OPEN_API: &str = "/apis/open/v1/data/v3/dependencies";
 const STUDENTS: &str = "/data/v3/ed-fi/students";
 /// The most streams that a connection opens.
 const STREAMS: u32 = 256;
@@ -200,6 +203,34 @@ pub const ATTACKS: &[Attack] = &[
                 let more = format!("{token}{JSON}content-length: {}\r\n", body.len());
                 [head("POST", STUDENTS, &more), body.into_bytes()].concat()
             })
+        },
+    },
+    Attack {
+        name: "flood of an open API",
+        does: "1,000 calls a second of a published API without security, which allows an address 20",
+        run: |target, from| paced(target, from, 1_000.0, &head("GET", OPEN_API, "")),
+    },
+    Attack {
+        name: "dripping bodies for an API",
+        does: "100 chunked bodies of the greedy key for a published API, that never end",
+        run: |target, from| {
+            let token = format!("authorization: Bearer {}\r\n", target.greedy);
+            let students = STUDENTS.replace("/data/v3", PUBLISHED);
+            let begin = move |_| {
+                let more = format!("{token}{JSON}transfer-encoding: chunked\r\n");
+                head("POST", &students, &more)
+            };
+            let pause = Duration::from_millis(500);
+            kept(target, &near(from), 100, pause, begin, |wire| wire.send(b"1\r\na\r\n"))
+        },
+    },
+    Attack {
+        name: "made-up tokens for an API",
+        does: "200 calls a second of a published API with tokens that nobody has issued",
+        run: |target, from| {
+            let token = "authorization: Bearer eyJhbGciOiJFZERTQSJ9.eyJpc3MiOiJ4In0.AAAA\r\n";
+            let path = format!("{PUBLISHED}/ed-fi/schools");
+            paced(target, from, 200.0, &head("GET", &path, token))
         },
     },
     Attack {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::random::Random;
 use crate::soak::client::Client;
-use crate::soak::load::student;
+use crate::soak::load::{PUBLISHED, student};
 use crate::soak::server::Server;
 
 /// The number of ordinary clients.
@@ -107,7 +107,8 @@ fn send(
         let path = &paths[random.below(paths.len())];
         let answer = match random.below(100) {
             0 => client.ask_for_token(token_request),
-            1..60 => client.send("GET", path, None),
+            1..30 => client.send("GET", path, None),
+            30..60 => client.send("GET", &path.replace("/data/v3", PUBLISHED), None),
             60..80 => client.send("GET", &format!("{PATH}?limit=25"), None),
             _ => {
                 let id = format!("ordinary-{}", NEXT.fetch_add(1, Ordering::Relaxed));

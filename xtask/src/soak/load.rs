@@ -22,6 +22,8 @@ const DOCUMENTS: usize = 250;
 const OTHERS: usize = 3;
 
 const STUDENTS: &str = "/data/v3/ed-fi/students";
+/// The data API as a published API.
+pub const PUBLISHED: &str = "/apis/ods/v3";
 
 /// A load on a server.
 #[derive(Clone, Copy)]
@@ -152,6 +154,8 @@ impl<'a> Load<'a> {
             match what {
                 0..40 => {
                     if let Some(path) = paths.get(random.below(paths.len().max(1))) {
+                        let published = path.replace("/data/v3", PUBLISHED);
+                        let path = if what < 15 { &published } else { path };
                         send("read", "GET", path, None);
                     }
                 }
@@ -166,7 +170,9 @@ impl<'a> Load<'a> {
                 }
                 60..86 => {
                     let body = student(&one, &format!("Ada {}", random.below(1_000)));
-                    let answer = send("update", "POST", STUDENTS, Some(&body));
+                    let published = STUDENTS.replace("/data/v3", PUBLISHED);
+                    let students = if what < 68 { &*published } else { STUDENTS };
+                    let answer = send("update", "POST", students, Some(&body));
                     if let Some(path) = answer.and_then(|answer| answer.location) {
                         paths.push_back(path);
                         if paths.len() > DOCUMENTS / 2 {

@@ -16,6 +16,29 @@ const START: Duration = Duration::from_mins(1);
 /// The most lines of the log that are kept.
 const LINES_MAX: usize = 1_000;
 
+/// The data API as a published API, through which some of the load goes, and an API without security.
+const APIS: &str = "\
+[[apis]]
+name = 'ods'
+context = 'ods'
+version = 'v3'
+part = 'data'
+limits = [{by = ['key', 'address'], requests_per_second = 100000}]
+transform.request = [{op = 'drop', path = '/nobody/sends/this'}]
+
+[[apis]]
+name = 'open'
+context = 'open'
+version = 'v1'
+part = 'metadata'
+security = 'none'
+limits = [{by = 'address', requests_per_second = 20}]
+";
+
+/// The arguments that create a key for all of it.
+const CREATE_KEY: [&str; 7] =
+    ["keys", "create", "--claim-set", "FullAccess", "--apis", "*", "--json"];
+
 /// A running server, which is killed when the value is dropped.
 pub struct Server {
     child: Child,
@@ -51,11 +74,15 @@ impl Server {
             command.args(arguments).arg("--data-dir").arg(&data).current_dir(folder);
             command
         };
-        let create = ["keys", "create", "--claim-set", "FullAccess", "--json"];
-        let made = command(&create).output().map_err(failed)?;
+        let made = command(&CREATE_KEY).output().map_err(failed)?;
         let key: Value =
             serde_json::from_slice(&made.stdout).map_err(|e| format!("keys create: {e}"))?;
         fill(&data)?;
+        std::fs::write(folder.join("apis.toml"), APIS).map_err(failed)?;
+        let applied = command(&["gateway", "apply", "apis.toml"]).output().map_err(failed)?;
+        if !applied.status.success() {
+            return Err(format!("gateway apply: {}", String::from_utf8_lossy(&applied.stderr)));
+        }
         let mut child = command(&["serve", "--listen", "127.0.0.1:0"])
             .args(["--admin-listen", "127.0.0.1:0"])
             .env("HOMEROOM_LOG__FORMAT", "json")
@@ -99,7 +126,7 @@ impl Server {
     /// Returns a client with a key of its own.
     pub fn another(&self, binary: &Path) -> Result<Client, String> {
         let mut command = Command::new(binary);
-        command.args(["keys", "create", "--claim-set", "FullAccess", "--json", "--data-dir"]);
+        command.args(CREATE_KEY).arg("--data-dir");
         let made = command.arg(&self.data).output().map_err(|e| format!("keys create: {e}"))?;
         let key = serde_json::from_slice(&made.stdout).map_err(|e| format!("keys create: {e}"))?;
         self.client_of(&key)
