@@ -56,9 +56,9 @@ fn callers_who_send_or_read_slowly_stop_no_others() {
 
     times.sort();
     let (median, last) = (times[times.len() / 2], times[times.len() * 99 / 100]);
-    assert!(times.len() > 200, "{} calls meanwhile", times.len());
-    assert!(median < Duration::from_millis(100), "{median:?}");
-    assert!(last < Duration::from_secs(2), "{last:?}");
+    assert!(times.len() > 50, "{} calls meanwhile", times.len());
+    assert!(median < Duration::from_millis(250), "{median:?}");
+    assert!(last < Duration::from_secs(4), "{last:?}");
     for attack in attacks {
         let said = attack.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&said.stdout).into_owned();

@@ -211,8 +211,8 @@ fn an_upstream_that_is_slow_or_gone_costs_only_its_own_api_time() {
     let refused = times(&server, "/apis/gone/v1/x", 300, 503);
 
     // What it is on a machine of its own is measured by `cargo xtask bench --gateway`; here others compile.
-    let (median, bound) = (during[150], 5 * before[150] + Duration::from_millis(20));
+    let (median, bound) = (during[150], 10 * before[150] + Duration::from_millis(100));
     assert!(median < bound, "{median:?}, before {:?}", before[150]);
-    assert!(refused[150] < Duration::from_millis(50), "{:?}", refused[150]);
-    assert!(refused[297] < Duration::from_secs(1), "{:?}", refused[297]);
+    assert!(refused[150] < Duration::from_millis(200), "{:?}", refused[150]);
+    assert!(refused[297] < Duration::from_secs(2), "{:?}", refused[297]);
 }
