@@ -1,11 +1,18 @@
 //! OpenAPI documents and the requests that are checked by them: any document is read or refused, and so is any
 //! request.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 use homeroom_access::Call;
 use homeroom_apis::fuzz::check_request;
 use homeroom_http::{BodyLimits, Credential, Params, RequestBody, Timestamp};
 use http::{HeaderMap, Method, Uri};
+use tokio::runtime::{Builder, Runtime};
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    Builder::new_multi_thread().worker_threads(1).enable_time().build().expect("there is one")
+});
 
 /// What separates the document, the request line, and the body.
 const SEPARATOR: u8 = 0;
@@ -53,8 +60,7 @@ pub fn openapi(bytes: &[u8]) {
         body_limits: BodyLimits::of_bytes(BODY_MAX),
         upgrade: None,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("there is one");
-    let Err(problem) = runtime.block_on(check_request(document, &mut call)) else { return };
+    let Err(problem) = RUNTIME.block_on(check_request(document, &mut call)) else { return };
     let status = problem.kind.status().as_u16();
     assert!(matches!(status, 400 | 404 | 405 | 413 | 415), "{status}: {:?}", problem.errors);
 }
