@@ -259,10 +259,8 @@ fn of_number(node: &Node, number: &serde_json::Number) -> Option<String> {
     if let Some(most) = node.exclusive_maximum.filter(|most| value >= *most) {
         return Some(format!("it is not less than {most}"));
     }
-    if let Some(step) = node.multiple_of {
-        if !is_multiple(number, value, step) {
-            return Some(format!("it is no multiple of {step}"));
-        }
+    if let Some(step) = node.multiple_of.filter(|step| !is_multiple(number, value, *step)) {
+        return Some(format!("it is no multiple of {step}"));
     }
     let format = node.format.filter(|format| !format.has_number(number));
     format.map(|format| format!("it is no {}", format.name()))
