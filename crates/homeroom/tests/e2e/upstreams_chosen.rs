@@ -8,6 +8,8 @@ use crate::support::{Answered, Place, Server, Upstream, Wire, eventually};
 use crate::upstreams::{api, chunked, publish};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+const SWITCHES: &[u8] =
+    b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
 
 fn counts(upstreams: &[Upstream]) -> Vec<usize> {
     upstreams.iter().map(|upstream| upstream.take().len()).collect()
@@ -94,12 +96,8 @@ fn groups_get_their_shares_of_streamed_bodies_and_of_changed_protocols() {
     let place = Place::new();
     let server = Server::start(&place);
     let answers = |seen: &crate::support::Seen| {
-        Answered::With(match seen.values("upgrade").is_empty() {
-            true => OK.to_vec(),
-            false => b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\n\
-                       upgrade: websocket\r\n\r\n"
-                .to_vec(),
-        })
+        let upgrades = !seen.values("upgrade").is_empty();
+        Answered::With(if upgrades { SWITCHES.to_vec() } else { OK.to_vec() })
     };
     let upstreams = [(); 2].map(|()| Upstream::answering(answers));
     publish(&place, &groups("canary", &upstreams, [3, 1], ""));
@@ -172,5 +170,5 @@ fn a_streamed_body_that_may_have_arrived_is_not_sent_again() {
     };
 
     assert_eq!(sent(b"short"), 3, "what was kept can be sent again");
-    assert_eq!(sent(&[b'x'; 300_000]), 1, "what was passed on cannot");
+    assert_eq!(sent(&vec![b'x'; 300_000]), 1, "what was passed on cannot");
 }

@@ -143,10 +143,10 @@ fn a_body_is_passed_on_by_http_2_while_it_arrives_and_so_is_the_answer() {
     let mut begun = vec![0; 15];
     wire.read_exactly(&mut begun);
     wire.send("y".repeat(200_000));
-    let rest = wire.rest();
+    let rest = String::from_utf8(wire.rest()).unwrap();
 
     assert_eq!(begun, b"HTTP/1.1 200 OK");
-    assert_eq!(rest.iter().filter(|byte| **byte == b'y').count() / 1_000, 200);
+    assert_eq!(rest.matches('y').count(), 200_000);
     assert_eq!(seen.read.load(Ordering::Relaxed), 400_000);
 }
 

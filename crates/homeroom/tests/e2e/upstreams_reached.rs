@@ -153,7 +153,7 @@ fn probes_that_fail_or_hang_keep_calls_away_until_one_is_answered_well() {
         let asked = |upstream: &Upstream| {
             upstream.take().iter().filter(|seen| !seen.line().ends_with("/health")).count()
         };
-        (asked(&probed), asked(&other));
+        _ = (asked(&probed), asked(&other));
         for _ in 0..count {
             assert_eq!(client.get("/apis/probed/v1/x").status, 200);
         }
