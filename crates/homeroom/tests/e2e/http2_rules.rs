@@ -77,7 +77,7 @@ fn check(wire: &mut Wire, name: &str, then: Then) {
         },
         Stream(codes) => match next_of(wire, &[RESET, GOAWAY]) {
             Some((RESET, payload)) => {
-                assert!(fits(codes, code(&payload, 0)), "{name}: {payload:?}")
+                assert!(fits(codes, code(&payload, 0)), "{name}: {payload:?}");
             }
             Some((_, payload)) => assert!(fits(codes, code(&payload, 4)), "{name}: {payload:?}"),
             None => {}
@@ -155,7 +155,7 @@ fn frames_have_a_form() {
     for wrong in ["PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", "PRI * HTTP/2.0\r\n\r\n\r\n\r\n\r\n\r\n"] {
         let mut wire = server.wire();
         wire.send([wrong.as_bytes(), &frame(SETTINGS, 0, 0, &[])].concat());
-        _ = wire.finish();
+        wire.finish();
         _ = wire.rest();
     }
 }

@@ -17,10 +17,8 @@ fn compared(answer: &Answer) -> (u16, Vec<(String, String)>, Vec<u8>) {
     (answer.status, headers, answer.body.clone())
 }
 
-#[test]
-fn a_part_answers_byte_for_byte_the_same_in_this_process_and_as_an_upstream() {
-    let place = Place::new();
-    let server = Server::start(&place);
+/// Publishes each part as a target in this process, and as an upstream.
+fn near_and_far(server: &Server) -> String {
     let url = format!("http://{}", server.api);
     let api = |name: &str, target: &str| {
         format!(
@@ -33,7 +31,7 @@ fn a_part_answers_byte_for_byte_the_same_in_this_process_and_as_an_upstream() {
         let target = format!("upstream = ['{url}{path}']\nsecurity = 'none'");
         api(&format!("far-{part}"), &target)
     };
-    let file = [
+    [
         near("data"),
         far("data", "/data/v3"),
         near("metadata"),
@@ -44,8 +42,15 @@ fn a_part_answers_byte_for_byte_the_same_in_this_process_and_as_an_upstream() {
         far("composites", "/composites/v1"),
         near("learning"),
         far("learning", "/learning/api/v2"),
-    ];
-    place.write("apis.toml", file.concat());
+    ]
+    .concat()
+}
+
+#[test]
+fn a_part_answers_byte_for_byte_the_same_in_this_process_and_as_an_upstream() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    place.write("apis.toml", near_and_far(&server));
     place.done(&["gateway", "apply", "apis.toml"]);
     let names = "near-data,near-metadata,near-change-queries,near-composites,near-learning";
     let of = |claim_set: &str, scopes: &str| {

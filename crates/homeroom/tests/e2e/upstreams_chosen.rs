@@ -55,9 +55,9 @@ fn a_call_goes_to_the_upstream_with_the_fewest_open_requests() {
         wire.send("GET /apis/least/v1/x HTTP/1.1\r\nhost: a\r\n\r\n");
         wire
     };
-    let mut begun: Vec<Wire> = vec![];
+    let mut open: Vec<Wire> = vec![];
     eventually("one call is held", || {
-        begun.push(begin());
+        open.push(begin());
         std::thread::sleep(Duration::from_millis(50));
         upstreams[0].take().len() == 1
     });
@@ -68,7 +68,7 @@ fn a_call_goes_to_the_upstream_with_the_fewest_open_requests() {
     }
     let others = counts(&upstreams);
     holds.store(false, Ordering::Relaxed);
-    for mut wire in begun {
+    for mut wire in open {
         assert_eq!(wire.answer().status, 200);
     }
 
