@@ -7,11 +7,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use homeroom_client::{Request, Url};
+use homeroom_client::{AnswerBody, Request, Url};
 use homeroom_gateway::{Share, Turn};
 use homeroom_http::{BodyError, BodyStream, Problem};
 use http::{HeaderMap, Method};
-use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::Instant;
 
@@ -195,12 +194,12 @@ impl HttpBody for Upload {
 
 /// An upstream's body on its way to the caller; the call is open until it ends.
 pub(crate) struct Answering {
-    body: UnsyncBoxBody<Bytes, BodyError>,
+    body: AnswerBody,
     _open: OpenCall,
 }
 
 impl Answering {
-    pub(crate) fn new(body: UnsyncBoxBody<Bytes, BodyError>, open: OpenCall) -> Self {
+    pub(crate) fn new(body: AnswerBody, open: OpenCall) -> Self {
         Self { body, _open: open }
     }
 }
@@ -213,7 +212,7 @@ impl HttpBody for Answering {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        Pin::new(&mut self.body).poll_frame(cx).map_err(Into::into)
     }
 
     fn is_end_stream(&self) -> bool {

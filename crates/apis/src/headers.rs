@@ -3,7 +3,10 @@
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
+use std::ops::Range;
+use std::sync::LazyLock;
 
+use bytes::Bytes;
 use http::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, ETAG, EXPECT, FORWARDED, HOST,
     HeaderName, IF_MATCH, IF_RANGE, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, RANGE, TE, TRAILER,
@@ -66,9 +69,35 @@ static OF_METHOD: [HeaderName; 3] = [
     HeaderName::from_static("x-http-method-override"),
     HeaderName::from_static("x-method-override"),
 ];
-/// The name by which this server appends itself to `Via`.
-const VIA_NAME: &str = "homeroom";
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+static ONE_CONNECTION: LazyLock<Names> = LazyLock::new(|| Names::of(&OF_ONE_CONNECTION));
+static OWN: LazyLock<Names> =
+    LazyLock::new(|| Names::of(X_FORWARDED.iter().chain(&OF_OTHER_PROXIES)));
+
+/// Names by their length, so that a header is compared with few of them.
+struct Names(Vec<Vec<HeaderName>>);
+
+impl Names {
+    fn of<'a>(names: impl IntoIterator<Item = &'a HeaderName>) -> Self {
+        let mut by_length = vec![];
+        for name in names {
+            let length = name.as_str().len();
+            by_length.resize_with(by_length.len().max(length + 1), Vec::new);
+            by_length[length].push(name.clone());
+        }
+        Self(by_length)
+    }
+
+    fn has(&self, name: &HeaderName) -> bool {
+        self.0.get(name.as_str().len()).is_some_and(|names| names.contains(name))
+    }
+
+    fn has_text(&self, text: &str) -> bool {
+        let of_length = self.0.get(text.len());
+        of_length.is_some_and(|names| names.iter().any(|name| name.as_str() == text))
+    }
+}
 
 /// Changes of headers, with the values that a definition names by place.
 #[derive(Debug, Default)]
@@ -124,7 +153,16 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
         .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
         .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
         .collect();
-    for name in named.iter().chain(&OF_ONE_CONNECTION) {
+    for name in &named {
+        headers.remove(name);
+    }
+    remove(headers, |name| ONE_CONNECTION.has(name));
+}
+
+/// Removes headers by their names. Most requests have none of these.
+fn remove(headers: &mut HeaderMap, is_removed: impl Fn(&HeaderName) -> bool) {
+    let names: Vec<HeaderName> = headers.keys().filter(|name| is_removed(name)).cloned().collect();
+    for name in names {
         headers.remove(name);
     }
 }
@@ -155,6 +193,8 @@ pub(crate) struct Asker<'a> {
 
 /// Makes the headers of a request to an upstream. Credentials that this server has checked stay here.
 pub(crate) fn to_upstream(headers: &mut HeaderMap, security: Security, asker: &Asker<'_>) {
+    // What is written below.
+    headers.reserve(6);
     strip(headers);
     headers.remove(HOST);
     headers.remove(CONTENT_LENGTH);
@@ -163,47 +203,65 @@ pub(crate) fn to_upstream(headers: &mut HeaderMap, security: Security, asker: &A
         Security::ApiKey => _ = headers.remove("x-api-key"),
         Security::Mtls | Security::None => {}
     }
-    let of_method = if asker.has_operations { &OF_METHOD[..] } else { &[] };
-    let own = || X_FORWARDED.iter().chain(&OF_OTHER_PROXIES).chain(of_method);
-    for name in own() {
-        headers.remove(name);
-    }
-    // Some servers take an underscore for a hyphen, and would believe these instead.
-    let is_imitation = |name: &&HeaderName| {
-        let plain = name.as_str().replace('_', "-");
-        plain != name.as_str()
-            && [CONTENT_LENGTH, HOST, AUTHORIZATION]
-                .iter()
-                .chain(&OF_ONE_CONNECTION)
-                .chain(own())
-                .any(|own| own.as_str() == plain)
-    };
-    let imitations: Vec<HeaderName> = headers.keys().filter(is_imitation).cloned().collect();
-    for name in imitations {
-        headers.remove(name);
-    }
+    let is_method = |name: &HeaderName| asker.has_operations && OF_METHOD.contains(name);
+    remove(headers, |name| OWN.has(name) || is_method(name) || is_imitation(name, asker));
     let (scheme, rest) = asker.base_url.split_once("://").unwrap_or(("http", asker.base_url));
     let host = rest.split('/').next().unwrap_or(rest);
-    let mut forwarded = String::new();
-    if let Some(from) = asker.from {
-        insert(headers, X_FORWARDED[0].clone(), &from.to_string());
-        _ = match from {
-            IpAddr::V4(address) => write!(forwarded, "for={address};"),
-            IpAddr::V6(address) => write!(forwarded, "for=\"[{address}]\";"),
-        };
+    // All values are parts of one text.
+    let mut text = String::with_capacity(192);
+    let mut from = 0..0;
+    if let Some(address) = asker.from {
+        text.push_str(if address.is_ipv4() { "for=" } else { "for=\"[" });
+        from = text.len()..text.len();
+        _ = write!(text, "{address}");
+        from.end = text.len();
+        text.push_str(if address.is_ipv4() { ";host=\"" } else { "]\";host=\"" });
+    } else {
+        text.push_str("host=\"");
     }
-    insert(headers, X_FORWARDED[1].clone(), scheme);
-    insert(headers, X_FORWARDED[2].clone(), host);
-    _ = write!(forwarded, "host=\"{host}\";proto={scheme}");
-    insert(headers, FORWARDED, &forwarded);
+    let named = text.len()..text.len() + host.len();
+    text.push_str(host);
+    text.push_str("\";proto=");
+    text.push_str(scheme);
+    let forwarded = text.len();
+    let id = asker.request_id;
+    if !headers.contains_key(TRACEPARENT) && id.len() == 32 {
+        for part in ["00-", id, "-", &id[16..], "-00"] {
+            text.push_str(part);
+        }
+    }
+    let text = Bytes::from(text);
+    let mut insert = |name: &HeaderName, part: Range<usize>| {
+        if let Ok(value) = HeaderValue::from_maybe_shared(text.slice(part)) {
+            headers.insert(name, value);
+        }
+    };
+    if !from.is_empty() {
+        insert(&X_FORWARDED[0], from);
+    }
+    insert(&X_FORWARDED[2], named);
+    insert(&FORWARDED, 0..forwarded);
+    if text.len() > forwarded {
+        insert(&TRACEPARENT, forwarded..text.len());
+    }
+    let scheme = if scheme == "https" { "https" } else { "http" };
+    headers.insert(&X_FORWARDED[1], HeaderValue::from_static(scheme));
     // In which version it came is not known here; it is the same message in each.
-    if let Ok(via) = HeaderValue::from_str(&format!("1.1 {VIA_NAME}")) {
-        headers.append(VIA, via);
+    headers.append(VIA, HeaderValue::from_static("1.1 homeroom"));
+}
+
+/// Returns whether a name is one of those that this server removes or writes, with an underscore for a
+/// hyphen: some servers would believe it instead.
+fn is_imitation(name: &HeaderName, asker: &Asker<'_>) -> bool {
+    if !name.as_str().contains('_') {
+        return false;
     }
-    if !headers.contains_key(TRACEPARENT) && asker.request_id.len() == 32 {
-        let id = asker.request_id;
-        insert(headers, TRACEPARENT, &format!("00-{id}-{}-00", &id[16..]));
-    }
+    let plain = name.as_str().replace('_', "-");
+    let is_method = || OF_METHOD.iter().any(|own| own.as_str() == plain);
+    [CONTENT_LENGTH, HOST, AUTHORIZATION].iter().any(|own| own.as_str() == plain)
+        || ONE_CONNECTION.has_text(&plain)
+        || OWN.has_text(&plain)
+        || asker.has_operations && is_method()
 }
 
 /// Asks for a whole answer that is not compressed: one that is to be changed. A version of the answer that
@@ -251,12 +309,6 @@ pub(crate) fn weaken(headers: &mut HeaderMap) {
     };
     if let Ok(weak) = HeaderValue::from_bytes(&[b"W/", tag.as_bytes()].concat()) {
         headers.insert(ETAG, weak);
-    }
-}
-
-fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(name, value);
     }
 }
 

@@ -20,7 +20,6 @@ use homeroom_http::{
 };
 use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, request, response};
-use http_body_util::BodyExt as _;
 use hyper::body::Body as HttpBody;
 
 use crate::bodies::Answering;
@@ -39,6 +38,8 @@ use crate::target::TargetChanges;
 use crate::transform::{Transform, Unfit};
 use crate::upstream::Clients;
 
+/// Answers of at most this many bytes that have arrived with their head are passed on whole.
+const SMALL_ANSWER: u64 = 16 << 10;
 /// Longest time for a request's body; it must make progress all the while.
 const BODY_TIME: Duration = Duration::from_hours(1);
 
@@ -209,7 +210,7 @@ impl LiveApi {
         if stated.is_empty() { USUAL_METHODS.to_vec() } else { stated }
     }
 
-    async fn answer(&self, call: Call) -> Result<Response, Problem> {
+    async fn answer(&self, mut call: Call) -> Result<Response, Problem> {
         let rest = rest_of(&call.path)?.to_owned();
         self.check_address(&call)?;
         self.check_method(&call)?;
@@ -232,7 +233,7 @@ impl LiveApi {
             now: call.now,
         };
         let mut admitted = limit::admit(plan.as_deref(), &self.limits, &asked)?;
-        match self.answer_admitted(call, rest, found.as_ref()).await {
+        match self.answer_admitted(&mut call, rest, found.as_ref()).await {
             Ok(mut answer) => {
                 // A part is this server, too.
                 let is_own = matches!(self.target, Target::Part(..));
@@ -257,17 +258,19 @@ impl LiveApi {
 
     async fn answer_admitted(
         &self,
-        mut call: Call,
+        call: &mut Call,
         rest: String,
         found: Option<&Found<'_>>,
     ) -> Result<Response, Problem> {
         if let Some(found) = found {
-            found.check(&mut call).await?;
+            Box::pin(found.check(call)).await?;
         }
         let rest = self.target_changes.path(rest);
         call.query = self.target_changes.query(std::mem::take(&mut call.query));
         match &self.target {
-            Target::Part(path, local) => self.answer_by_part(call, &rest, path, local).await,
+            Target::Part(path, local) => {
+                Box::pin(self.answer_by_part(call, &rest, path, local)).await
+            }
             Target::Upstreams(groups) => self.pass_on(call, &rest, groups).await,
         }
     }
@@ -360,12 +363,12 @@ impl LiveApi {
 
     async fn answer_by_part(
         &self,
-        mut call: Call,
+        call: &mut Call,
         rest: &str,
         path: &str,
         local: &Local,
     ) -> Result<Response, Problem> {
-        self.change_request(&mut call).await?;
+        self.change_request(call).await?;
         let query = if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
         let uri = format!("{path}{rest}{query}");
         let mut request = http::Request::new(());
@@ -377,8 +380,9 @@ impl LiveApi {
         }
         self.request_headers.apply(request.headers_mut());
         let (head, ()) = request.into_parts();
-        let caller = caller_of(&call).into_owned();
-        let answer = local(head, call.body).await;
+        let caller = caller_of(call).into_owned();
+        let body = std::mem::replace(&mut call.body, Bytes::new().into());
+        let answer = local(head, body).await;
         let (mut head, body) = answer.into_parts();
         let body = match self.change_of(&mut head, &call.method)? {
             Some(transform) => self.changed(transform, &call.method, &caller, body).await?,
@@ -445,7 +449,13 @@ impl LiveApi {
 
     /// Changes the body of a request, if the API does that.
     async fn change_request(&self, call: &mut Call) -> Result<(), Problem> {
-        let Some(transform) = &self.request else { return Ok(()) };
+        match &self.request {
+            Some(transform) => Box::pin(self.change_by(transform, call)).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn change_by(&self, transform: &Arc<Transform>, call: &mut Call) -> Result<(), Problem> {
         let body = call.read_body().await?;
         if body.is_empty() {
             return Ok(());
@@ -486,20 +496,23 @@ impl LiveApi {
         let method = &call.method;
         let mut response = http::Response::new(());
         *response.status_mut() = answer.status();
-        *response.headers_mut() = answer.headers().clone();
+        let (headers, body) = answer.into_parts();
+        *response.headers_mut() = headers;
         let (mut head, ()) = response.into_parts();
         strip(&mut head.headers);
         let body = match self.change_of(&mut head, method)? {
             Some(transform) => {
-                self.changed(transform, method, &caller_of(call), answer.into_body()).await?
+                Box::pin(self.changed(transform, method, &caller_of(call), body)).await?
             }
             None => {
-                let body = answer.into_body();
                 if *method != Method::HEAD && head.status != StatusCode::NOT_MODIFIED {
                     // The body knows it, if it has one.
                     head.headers.remove(CONTENT_LENGTH);
                 }
-                Body::stream(Answering::new(body.map_err(Into::into).boxed_unsync(), open))
+                match body.at_hand(SMALL_ANSWER).await {
+                    Ok(whole) => whole.into(),
+                    Err(body) => Body::stream(Answering::new(body, open)),
+                }
             }
         };
         self.response_headers.apply(&mut head.headers);

@@ -48,6 +48,6 @@ impl Peer {
         let origin = upstream.origin();
         let scheme = if origin.is_secure { "https" } else { "http" };
         let url = Url::parse(&format!("{scheme}://{host}{}", upstream.path_and_query()))?;
-        Ok((url, Some(origin)))
+        Ok((url, Some(Origin::clone(origin))))
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn is_asked(call: &Call) -> bool {
 ///
 /// 502 or 504 where the upstream does not answer.
 pub(crate) async fn pass(
-    mut call: Call,
+    call: &mut Call,
     mut headers: HeaderMap,
     target: &Url,
     stream: impl Read + Write + Send + Unpin + 'static,

@@ -54,8 +54,8 @@ pub(crate) struct Upstream {
     pub(crate) url: Url,
     /// The URL without a slash at its end.
     base: Arc<str>,
-    /// The URL that is sent, which may name another host; without a slash at its end.
-    sent: String,
+    /// The URL that is sent, which may name another host.
+    sent: Url,
     client: Client,
     hash: u64,
     is_healthy: AtomicBool,
@@ -229,7 +229,7 @@ impl Drop for OpenCall {
 impl Upstream {
     /// Returns the URL of a path and query below it.
     pub(crate) fn target(&self, path_and_query: &str) -> Result<Url, homeroom_client::UrlError> {
-        Url::parse(&format!("{}{path_and_query}", self.sent))
+        self.sent.below(path_and_query)
     }
 
     /// Returns what it is called: the URL without a slash at its end.
@@ -265,7 +265,7 @@ impl Upstreams {
             Arc::new(Upstream {
                 hash: hash(base.as_bytes()),
                 base,
-                sent: without_slash(&sent),
+                sent,
                 client,
                 url,
                 is_healthy: AtomicBool::new(true),

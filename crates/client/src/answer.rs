@@ -58,6 +58,8 @@ pub struct AnswerBody {
     /// Rings when the next part is late. It is set while there is nothing to read.
     alarm: Option<Pin<Box<Sleep>>>,
     is_set: bool,
+    /// What was read ahead, or what broke off meanwhile.
+    ahead: Option<Result<Bytes, Error>>,
     /// The permit of the request; `None` once this body has been read to its end.
     permit: Option<Arc<Permit>>,
     upload: Arc<Progress>,
@@ -91,7 +93,16 @@ impl Answer {
         Self {
             head,
             url,
-            body: AnswerBody { content, lent, limits, alarm: None, is_set: false, permit, upload },
+            body: AnswerBody {
+                content,
+                lent,
+                limits,
+                alarm: None,
+                is_set: false,
+                ahead: None,
+                permit,
+                upload,
+            },
         }
     }
 
@@ -137,6 +148,11 @@ impl Answer {
         self.body
     }
 
+    /// Returns the headers, and the body, to be read in parts.
+    pub fn into_parts(self) -> (HeaderMap, AnswerBody) {
+        (self.head.headers, self.body)
+    }
+
     /// Reads a short body to its end, so that its connection can be used again. Ends the request's own
     /// body if some of it is left.
     pub(crate) async fn discard(self) {
@@ -168,6 +184,41 @@ impl AnswerBody {
         Ok(None)
     }
 
+    /// Returns the whole body if it states that it has at most `most` bytes and they are all there already.
+    /// Otherwise, and where it came by HTTP/2 or TLS, returns the body, of which nothing is lost.
+    pub async fn at_hand(mut self, most: u64) -> Result<Bytes, Self> {
+        match self.size_hint().exact() {
+            Some(0) if self.is_end_stream() => return Ok(Bytes::new()),
+            // No trailer follows on HTTP/1.1, since the length is stated.
+            Some(length) if length <= most && self.lent.is_some() => {}
+            _ => return Err(self),
+        }
+        std::future::poll_fn(|context| {
+            while !self.content.is_end_stream() {
+                let polled = self.poll_content(context);
+                let Poll::Ready(Some(part)) = polled else { break };
+                let part = part.map(|frame| frame.into_data().unwrap_or_default());
+                self.ahead = Some(match (self.ahead.take(), part) {
+                    (Some(Ok(before)), Ok(part)) => Ok([before, part].concat().into()),
+                    (None | Some(Err(_)), part) => part,
+                    (_, Err(error)) => Err(error),
+                });
+                if !matches!(self.ahead, Some(Ok(_))) {
+                    break;
+                }
+            }
+            Poll::Ready(())
+        })
+        .await;
+        match self.ahead.take() {
+            Some(Ok(whole)) if self.content.is_end_stream() => Ok(whole),
+            ahead => {
+                self.ahead = ahead;
+                Err(self)
+            }
+        }
+    }
+
     fn late(&self) -> Option<Error> {
         let (until, limit) = self.limits.until?;
         let tried = self.limits.tried.clone();
@@ -193,15 +244,13 @@ impl AnswerBody {
     }
 }
 
-impl Body for AnswerBody {
-    type Data = Bytes;
-    type Error = Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
+impl AnswerBody {
+    /// Returns the next frame that comes from the connection.
+    fn poll_content(
+        &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        let this = &mut *self;
+        let this = self;
         let polled = match &mut this.lent {
             Some(lent) => lent.poll_frame(&mut this.content, context),
             None => Pin::new(&mut this.content).poll_frame(context),
@@ -225,13 +274,35 @@ impl Body for AnswerBody {
             })
         }))
     }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        if let Some(ahead) = self.ahead.take() {
+            return Poll::Ready(Some(ahead.map(Frame::data)));
+        }
+        self.poll_content(context)
+    }
 
     fn is_end_stream(&self) -> bool {
-        self.content.is_end_stream()
+        self.ahead.is_none() && self.content.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.content.size_hint()
+        let ahead = match &self.ahead {
+            Some(Ok(bytes)) => bytes.len() as u64,
+            _ => 0,
+        };
+        match self.content.size_hint().exact() {
+            Some(rest) => SizeHint::with_exact(rest + ahead),
+            None => self.content.size_hint(),
+        }
     }
 }
 

@@ -167,6 +167,9 @@ impl Client {
         }
         loop {
             let done = self.try_once(request, until).await;
+            if self.0.settings.sends_once() {
+                return done.map_err(|failure| failure.error);
+            }
             let ended = match &done {
                 Ok(answer) => Ended::Answered {
                     status: answer.status().as_u16(),
@@ -207,7 +210,7 @@ impl Client {
         let times = &self.0.settings.times;
         let tried = Tried::new(&request.method, &request.url);
         let late = |phase, limit| Error::TimedOut { tried: tried.clone(), phase, limit };
-        let origin = request.url.origin();
+        let origin = Arc::clone(request.url.origin());
         let permit = timeout(times.wait, self.0.permits.take(&origin))
             .await
             .map_err(|_| FailedAttempt::unsent(late(Phase::Wait, times.wait)))?;
@@ -226,7 +229,11 @@ impl Client {
         let (outgoing, progress) = Outgoing::new(content, alarm, Arc::clone(&permit));
         let mut sent = http::Request::new(outgoing);
         *sent.method_mut() = request.method.clone();
-        *sent.headers_mut() = request.headers.clone();
+        *sent.headers_mut() = if self.0.settings.sends_once() {
+            std::mem::take(&mut request.headers)
+        } else {
+            request.headers.clone()
+        };
         let answered = if is_short && !origin.is_secure {
             let (response, lent) = self.drive(sent, &origin, &progress, &tried).await?;
             (response, Some(lent))
@@ -242,7 +249,7 @@ impl Client {
     async fn drive(
         &self,
         mut request: http::Request<Outgoing>,
-        origin: &Origin,
+        origin: &Arc<Origin>,
         progress: &Progress,
         tried: &Tried,
     ) -> Result<(http::Response<Incoming>, Lent), FailedAttempt> {
@@ -286,7 +293,7 @@ impl Client {
     }
 
     /// Opens a connection that its requests drive.
-    async fn begin(&self, origin: &Origin, tried: &Tried) -> Result<Lent, FailedAttempt> {
+    async fn begin(&self, origin: &Arc<Origin>, tried: &Tried) -> Result<Lent, FailedAttempt> {
         let opened = self.0.connector.open_http1(&tried.url).await;
         let socket =
             opened.map_err(|reason| FailedAttempt::unsent(not_connected(reason, tried.clone())))?;

@@ -82,10 +82,10 @@ impl Connector {
 impl ConnectorInner {
     async fn open(
         &self,
-        origin: Origin,
+        origin: &Origin,
         tls: Option<&TlsConnector>,
     ) -> Result<TokioIo<Socket>, NotConnected> {
-        let reached = self.reaches.as_ref().unwrap_or(&origin);
+        let reached = self.reaches.as_ref().unwrap_or(origin);
         let looked_up = self.resolver.look_up(&reached.host);
         let found = within(Phase::Resolve, self.times.resolve, looked_up).await?;
         let allowed = self.allowed(&reached.host, &found)?;
@@ -99,7 +99,8 @@ impl ConnectorInner {
         let tls = tls.ok_or_else(|| {
             failed(Phase::Tls, io::Error::other("this client trusts no certificate"))
         })?;
-        let name = ServerName::try_from(origin.host).map_err(|error| failed(Phase::Tls, error))?;
+        let name =
+            ServerName::try_from(origin.host.clone()).map_err(|error| failed(Phase::Tls, error))?;
         let shaken = within(Phase::Tls, self.times.tls, tls.connect(name, stream)).await?;
         Ok(TokioIo::new(Socket { stream: Stream::Tls(Box::new(shaken)), _open: open }))
     }

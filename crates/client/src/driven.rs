@@ -39,7 +39,7 @@ struct Shared {
 
 #[derive(Default)]
 struct All {
-    by_origin: HashMap<Origin, Vec<(Driven, Instant)>>,
+    by_origin: HashMap<Arc<Origin>, Vec<(Driven, Instant)>>,
     /// Whether a task searches for connections that have rested for too long.
     is_swept: bool,
 }
@@ -55,7 +55,7 @@ struct Driven {
 pub struct Lent {
     /// [`None`] once the connection has ended.
     driven: Option<Driven>,
-    origin: Origin,
+    origin: Arc<Origin>,
     resting: Resting,
 }
 
@@ -74,7 +74,7 @@ impl Resting {
     }
 
     /// Takes a connection that rests.
-    pub fn take(&self, origin: &Origin) -> Option<Lent> {
+    pub fn take(&self, origin: &Arc<Origin>) -> Option<Lent> {
         loop {
             let (mut driven, since) = self.0.lock().by_origin.get_mut(origin)?.pop()?;
             if since.elapsed() < self.0.time && driven.rests() {
@@ -91,17 +91,17 @@ impl Resting {
     pub async fn begin(
         &self,
         socket: TokioIo<Socket>,
-        origin: &Origin,
+        origin: &Arc<Origin>,
     ) -> Result<Lent, hyper::Error> {
         let (sender, connection) = handshake(socket).await?;
         Ok(self.lend(Driven { sender, connection: Box::new(connection) }, origin))
     }
 
-    fn lend(&self, driven: Driven, origin: &Origin) -> Lent {
-        Lent { driven: Some(driven), origin: origin.clone(), resting: self.clone() }
+    fn lend(&self, driven: Driven, origin: &Arc<Origin>) -> Lent {
+        Lent { driven: Some(driven), origin: Arc::clone(origin), resting: self.clone() }
     }
 
-    fn keep(&self, driven: Driven, origin: Origin) {
+    fn keep(&self, driven: Driven, origin: Arc<Origin>) {
         let mut all = self.0.lock();
         let resting = all.by_origin.entry(origin).or_default();
         if resting.len() >= self.0.most {

@@ -17,7 +17,7 @@ pub struct Permit {
 pub struct Permits {
     per_origin: usize,
     all: Arc<Semaphore>,
-    origins: Mutex<HashMap<Origin, Arc<Semaphore>>>,
+    origins: Mutex<HashMap<Arc<Origin>, Arc<Semaphore>>>,
 }
 
 impl Permits {
@@ -28,7 +28,7 @@ impl Permits {
     }
 
     /// Waits for a permit.
-    pub async fn take(&self, origin: &Origin) -> Permit {
+    pub async fn take(&self, origin: &Arc<Origin>) -> Permit {
         // The origin comes first: requests that wait for a slow server take no permit from others.
         let [to_origin, to_all] =
             [self.of(origin), Arc::clone(&self.all)].map(|permits| async move {
@@ -37,7 +37,7 @@ impl Permits {
         Permit { _to_origin: to_origin.await, _to_all: to_all.await }
     }
 
-    fn of(&self, origin: &Origin) -> Arc<Semaphore> {
+    fn of(&self, origin: &Arc<Origin>) -> Arc<Semaphore> {
         let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(permits) = origins.get(origin) {
             return Arc::clone(permits);
@@ -45,7 +45,7 @@ impl Permits {
         // An origin whose semaphore is referred to by this map only has no request.
         origins.retain(|_, permits| Arc::strong_count(permits) > 1);
         let permits = Arc::new(Semaphore::new(self.per_origin));
-        origins.insert(origin.clone(), Arc::clone(&permits));
+        origins.insert(Arc::clone(origin), Arc::clone(&permits));
         permits
     }
 }
@@ -58,8 +58,8 @@ mod tests {
 
     use super::*;
 
-    fn origin(host: &str) -> Origin {
-        Origin { is_secure: false, host: host.into(), port: 80 }
+    fn origin(host: &str) -> Arc<Origin> {
+        Arc::new(Origin { is_secure: false, host: host.into(), port: 80 })
     }
 
     #[tokio::test]

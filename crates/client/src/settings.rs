@@ -66,6 +66,11 @@ impl Default for Pool {
 }
 
 impl Settings {
+    /// Returns whether a request is sent once, whatever becomes of it.
+    pub(crate) fn sends_once(&self) -> bool {
+        self.retries.times == 0 && self.redirects == Redirects::Returned
+    }
+
     /// Returns settings for a server that the operator has named: any address, the certificates
     /// that the system trusts, and the same time for each phase and for all of them.
     pub fn for_operator(time: Duration) -> Self {

@@ -14,7 +14,15 @@ use http::{HeaderValue, Uri};
 ///
 /// Its `Display` form leaves out the query, since a query may contain secrets.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Url(Arc<Uri>);
+pub struct Url(Arc<Whole>);
+
+#[derive(PartialEq, Eq)]
+struct Whole {
+    uri: Uri,
+    origin: Arc<Origin>,
+    /// What a `Host` header says of it.
+    host: HeaderValue,
+}
 
 /// An error for text that is not a URL to which a request can be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -77,38 +85,69 @@ impl Url {
         } else {
             return Err("its path does not begin with a slash");
         }
-        Uri::from_parts(parts)
-            .map(|uri| Self(Arc::new(uri)))
-            .map_err(|_| "it is not an absolute URL")
+        let uri = Uri::from_parts(parts).map_err(|_| "it is not an absolute URL")?;
+        let authority = uri.authority().map_or("", Authority::as_str);
+        let value = HeaderValue::from_str(authority);
+        let value = value.expect("an authority has visible characters only");
+        let host = uri.host().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+        let port = uri.port_u16().unwrap_or(usual_port(is_secure));
+        let origin = Arc::new(Origin { is_secure, host, port });
+        Ok(Self(Arc::new(Whole { uri, origin, host: value })))
+    }
+
+    /// Returns the URL of a path and a query at the end of this one, which has no query. It is that of the
+    /// two texts together, and costs much less.
+    ///
+    /// # Errors
+    ///
+    /// If there would be a fragment, or the rest does not begin with a slash or a question mark.
+    pub fn below(&self, rest: &str) -> Result<Self, UrlError> {
+        let refuse = |reason| UrlError { shown: format!("{self}{}", shown(rest)), reason };
+        let own = self.path_and_query().trim_end_matches('/');
+        let text = match rest.as_bytes().first() {
+            None if own.is_empty() => "/".to_owned(),
+            Some(b'?') if own.is_empty() => format!("/{rest}"),
+            None | Some(b'/' | b'?') => format!("{own}{rest}"),
+            Some(_) => return Err(refuse("its path does not begin with a slash")),
+        };
+        if rest.contains('#') {
+            return Err(refuse("it has a fragment"));
+        }
+        let wrong = |_| refuse("it is not an absolute URL");
+        let mut parts = http::uri::Parts::default();
+        parts.scheme = self.0.uri.scheme().cloned();
+        parts.authority = self.0.uri.authority().cloned();
+        let path_and_query = PathAndQuery::from_maybe_shared(bytes::Bytes::from(text));
+        parts.path_and_query = Some(path_and_query.map_err(wrong)?);
+        let uri = Uri::from_parts(parts).map_err(|_| refuse("it is not an absolute URL"))?;
+        let (origin, host) = (Arc::clone(&self.0.origin), self.0.host.clone());
+        Ok(Self(Arc::new(Whole { uri, origin, host })))
     }
 
     /// Returns the origin of the URL.
-    pub fn origin(&self) -> Origin {
-        let is_secure = self.0.scheme() == Some(&Scheme::HTTPS);
-        let host = self.0.host().unwrap_or_default();
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-        Origin { is_secure, host, port: self.0.port_u16().unwrap_or(usual_port(is_secure)) }
+    pub fn origin(&self) -> &Arc<Origin> {
+        &self.0.origin
     }
 
     /// Returns the path, which begins with a slash, and the query.
     pub fn path_and_query(&self) -> &str {
-        self.0.path_and_query().map_or("/", PathAndQuery::as_str)
+        self.0.uri.path_and_query().map_or("/", PathAndQuery::as_str)
     }
 
     /// Returns the host with its port where that is not the usual one, as a `Host` header names it.
     pub(crate) fn host(&self) -> HeaderValue {
-        let host = self.0.authority().map_or("", Authority::as_str);
-        HeaderValue::from_str(host).expect("an authority has visible characters only")
+        self.0.host.clone()
     }
 
     /// Returns the path and the query as a URI of their own.
     pub(crate) fn relative(&self) -> Uri {
-        self.0.path_and_query().cloned().map(Uri::from).unwrap_or_default()
+        self.0.uri.path_and_query().cloned().map(Uri::from).unwrap_or_default()
     }
 
     /// Returns the URL as a type of the `http` crate, with the query.
     pub fn as_uri(&self) -> &Uri {
-        &self.0
+        &self.0.uri
     }
 }
 
@@ -159,8 +198,13 @@ fn shown(text: &str) -> String {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let authority = self.0.authority().map_or("", Authority::as_str);
-        write!(f, "{}://{authority}{}", self.0.scheme_str().unwrap_or_default(), self.0.path())
+        let authority = self.0.uri.authority().map_or("", Authority::as_str);
+        write!(
+            f,
+            "{}://{authority}{}",
+            self.0.uri.scheme_str().unwrap_or_default(),
+            self.0.uri.path()
+        )
     }
 }
 
@@ -197,9 +241,28 @@ mod tests {
 
         assert_eq!(url.path_and_query(), "/");
         let origin = Origin { is_secure: true, host: "example.org".into(), port: 443 };
-        assert_eq!(url.origin(), origin);
+        assert_eq!(**url.origin(), origin);
         assert_eq!(Url::parse("http://a?x=/y").unwrap().as_uri(), "http://a/?x=/y");
         assert_eq!(Url::parse("http://[::1]:80/x").unwrap().origin().host, "::1");
+    }
+
+    #[test]
+    fn what_is_below_a_url_is_that_of_both_texts_together() {
+        for base in ["http://A", "https://a:8443/", "http://[::1]:80/x", "http://a/x/y/"] {
+            let base = Url::parse(base).unwrap();
+            let text = base.as_uri().to_string();
+            let text = text.trim_end_matches('/');
+            for rest in ["", "/", "/b", "/b?c=d", "?c", "//e/", "/%2f..", "/a b", "/?#", "/ü"] {
+                let whole = Url::parse(&format!("{text}{rest}"));
+                let below = base.below(rest);
+
+                assert_eq!(below.as_ref().ok(), whole.as_ref().ok(), "{text} {rest}");
+                assert_eq!(below.is_ok(), whole.is_ok(), "{text} {rest}");
+            }
+            for rest in ["@b/", ":81/", ".b/", "b"] {
+                assert!(base.below(rest).is_err(), "{rest}");
+            }
+        }
     }
 
     #[test]

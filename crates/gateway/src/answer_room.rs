@@ -102,7 +102,7 @@ impl AnswerRoom {
         };
         let place = match self.budgets.take(capacity, holders, size) {
             Ok(place) => place,
-            Err(refused) => self.wait_for_room(capacity, holders, size, refused).await?,
+            Err(refused) => Box::pin(self.wait_for_room(capacity, holders, size, refused)).await?,
         };
         Ok(response.map(|body| {
             if body.is_stream() {

@@ -192,7 +192,8 @@ impl FrontDoor {
                 }
                 Err(problem) => {
                     let refusals = router.refusals(head.uri.path());
-                    let problem = self.refused(router, problem, caller, &head, &mut told).await;
+                    let refused = self.refused(router, problem, caller, &head, &mut told);
+                    let problem = Box::pin(refused).await;
                     (Err(problem), refusals)
                 }
             },
@@ -364,7 +365,8 @@ impl FrontDoor {
                 Visit::of_stranger(&self.budgets, caller, self.strangers(caller, &head.headers))?;
             let visit = Arc::new(visit);
             let body = body.admitted(visit);
-            recognize_in_body(&self.access, route, &mut head.headers, body, guesses, now).await
+            let headers = &mut head.headers;
+            Box::pin(recognize_in_body(&self.access, route, headers, body, guesses, now)).await
         } else {
             let headers = &head.headers;
             let known = recognize(&self.access, route, &params, headers, certificate, guesses, now);
@@ -404,7 +406,7 @@ impl FrontDoor {
             let visit = Arc::new(Visit::of_stranger(&self.budgets, caller, holders.clone())?);
             kept = Some(visit.clone());
             let body = body.admitted(visit);
-            let body = body.read(route.body.within(STRANGERS_BODY_TIME_MAX)).await?;
+            let body = Box::pin(body.read(route.body.within(STRANGERS_BODY_TIME_MAX))).await?;
             now = Timestamp::now();
             RequestBody::Bytes(body)
         };

@@ -171,7 +171,7 @@ impl LiveApi {
     /// Passes a call to an upstream of the group whose turn it is, or of another one if that does not help.
     pub(super) async fn pass_on(
         &self,
-        call: Call,
+        call: &mut Call,
         rest: &str,
         groups: &Groups,
     ) -> Result<Response, Problem> {
@@ -188,8 +188,8 @@ impl LiveApi {
             asked: 0,
             last: None,
         };
-        let answered = if upgrade::is_asked(&call) {
-            self.change_protocol(call, &mut passing).await
+        let answered = if upgrade::is_asked(call) {
+            Box::pin(self.change_protocol(call, &mut passing)).await
         } else {
             self.send_on(call, &mut passing).await
         };
@@ -210,20 +210,20 @@ impl LiveApi {
 
     async fn send_on(
         &self,
-        mut call: Call,
+        call: &mut Call,
         passing: &mut Passing<'_>,
     ) -> Result<Response, Problem> {
-        passing.in_time(self.change_request(&mut call)).await??;
-        let body = passing.in_time(self.body(&mut call)).await??;
+        passing.in_time(self.change_request(call)).await??;
+        let body = passing.in_time(self.body(call)).await??;
         // A body that is still arriving would hold its turn as long as its caller likes.
         let mut turn = if body.is_whole() {
-            Some(passing.in_time(self.gate.enter(&caller_of(&call))).await??)
+            Some(passing.in_time(self.gate.enter(&caller_of(call))).await??)
         } else {
             None
         };
-        passing.attempts.chosen = passing.groups.choose(&call, body.is_whole());
+        passing.attempts.chosen = passing.groups.choose(call, body.is_whole());
         let mut headers = std::mem::take(&mut call.headers);
-        to_upstream(&mut headers, self.api.security, &self.asker(&call));
+        to_upstream(&mut headers, self.api.security, &self.asker(call));
         if self.response.is_some() {
             ask_for_whole(&mut headers);
         }
@@ -249,7 +249,7 @@ impl LiveApi {
                     }
                     upstream.counts.answered(begun.elapsed());
                     group.record(upstream, Ended::with(answer.status()));
-                    return self.respond(answer, open, &call).await;
+                    return self.respond(answer, open, call).await;
                 }
                 Ok(Err(error)) => error,
                 Err(late) => {
@@ -271,7 +271,7 @@ impl LiveApi {
             }
             passing.blame(candidate, Some(&error), body.there_for(begun));
             let failed = self.failed(&error, &call.request_id);
-            if !passing.goes_on(candidate, &error, &call, &body) {
+            if !passing.goes_on(candidate, &error, call, &body) {
                 return Err(failed);
             }
             problem = Some(failed);
@@ -309,17 +309,17 @@ impl LiveApi {
     /// Passes a call for another protocol to the first upstream that can be reached.
     async fn change_protocol(
         &self,
-        call: Call,
+        call: &mut Call,
         passing: &mut Passing<'_>,
     ) -> Result<Response, Problem> {
         let mut headers = call.headers.clone();
-        to_upstream(&mut headers, self.api.security, &self.asker(&call));
+        to_upstream(&mut headers, self.api.security, &self.asker(call));
         self.request_headers.apply(&mut headers);
-        let caller = caller_of(&call);
+        let caller = caller_of(call);
         let place = self.gate.stream(&caller)?;
         let turn = passing.in_time(self.gate.enter(&caller)).await??;
         drop(caller);
-        passing.attempts.chosen = passing.groups.choose(&call, true);
+        passing.attempts.chosen = passing.groups.choose(call, true);
         let body = Sent::Whole(Bytes::new());
         let mut problem = None;
         while let Some((candidate, _leave)) = passing.attempts.next() {
@@ -350,7 +350,7 @@ impl LiveApi {
                 Ok(Err(error)) => {
                     passing.blame(candidate, Some(&error), Some(begun.elapsed()));
                     problem = Some(self.failed(&error, &call.request_id));
-                    if !passing.goes_on(candidate, &error, &call, &body) {
+                    if !passing.goes_on(candidate, &error, call, &body) {
                         break;
                     }
                 }

@@ -15,8 +15,8 @@ impl Url {
     /// Source: RFC 3986 §5.2.2; RFC 9110 §10.2.2 (`Location`).
     pub fn join(&self, reference: &str) -> Result<Self, &'static str> {
         let reference = reference.split('#').next().unwrap_or_default();
-        let scheme = self.0.scheme_str().unwrap_or("https");
-        let authority = self.0.authority().map_or("", Authority::as_str);
+        let scheme = self.0.uri.scheme_str().unwrap_or("https");
+        let authority = self.0.uri.authority().map_or("", Authority::as_str);
         let (path, query) = match self.path_and_query().split_once('?') {
             Some((path, query)) => (path, Some(query)),
             None => (self.path_and_query(), None),
