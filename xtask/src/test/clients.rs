@@ -24,6 +24,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "duckdb", installs: true },
     Suite { name: "openid", installs: true },
     Suite { name: "validation", installs: true },
+    Suite { name: "h2spec", installs: true },
 ];
 
 /// Returns a job for each suite, to be run with environment variables. `installed` is the outcome of
