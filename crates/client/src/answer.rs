@@ -185,7 +185,10 @@ impl AnswerBody {
     }
 
     /// Returns the whole body if it states that it has at most `most` bytes and they are all there already.
-    /// Otherwise, and where it came by HTTP/2 or TLS, returns the body, of which nothing is lost.
+    ///
+    /// # Errors
+    ///
+    /// The body, of which nothing is lost, where that is not so, or it comes by HTTP/2 or TLS.
     pub async fn at_hand(mut self, most: u64) -> Result<Bytes, Self> {
         match self.size_hint().exact() {
             Some(0) if self.is_end_stream() => return Ok(Bytes::new()),

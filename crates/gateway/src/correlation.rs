@@ -32,14 +32,15 @@ pub(crate) fn request_id(headers: &HeaderMap) -> String {
 /// Returns a new id: a random part for this process, then a counter, so that no request waits for
 /// the system's randomness.
 fn new_request_id() -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     static PROCESS: OnceLock<String> = OnceLock::new();
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let process = || format!("{:016x}", uuid::Uuid::new_v4().as_u64_pair().0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut id = String::with_capacity(32);
     id.push_str(PROCESS.get_or_init(process));
-    let digits = (0..16).rev().map(|at| (number >> (4 * at)) & 0xf);
-    id.extend(digits.map(|digit| char::from(b"0123456789abcdef"[digit as usize])));
+    let digit = |at| DIGITS[((number >> (4 * at)) & 0xf) as usize];
+    id.extend((0..16).rev().map(|at| char::from(digit(at))));
     id
 }
 
