@@ -39,7 +39,7 @@ fn new_request_id() -> String {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut id = String::with_capacity(32);
     id.push_str(PROCESS.get_or_init(process));
-    let digit = |at| DIGITS[((number >> (4 * at)) & 0xf) as usize];
+    let digit = |at: u32| DIGITS[((number >> (4 * at)) & 0xf) as usize];
     id.extend((0..16).rev().map(|at| char::from(digit(at))));
     id
 }
