@@ -11,6 +11,8 @@ use super::server::{Build, Nginx, Server};
 use crate::house::Done;
 
 const CONTENT_PORT: u16 = 18_085;
+/// How a film begins.
+const FILM: &[u8] = b"\0\0\0\x20ftypisom";
 const API: &str = "/learning/api/v2";
 /// Bytes of a file that is read whole, of the video, and of the ranges of that.
 const FILE: usize = 50_000;
@@ -20,10 +22,8 @@ const RANGE: usize = 64 << 10;
 /// Measures each cell in each round.
 pub fn run(options: &Options, table: &mut String) -> Done {
     let folder = std::fs::canonicalize(&options.folder).map_err(|e| e.to_string())?;
-    let environment = [
-        ("HOMEROOM_SERVER__CONTENT_LISTEN".to_owned(), format!("127.0.0.1:{CONTENT_PORT}")),
-        ("HOMEROOM_SERVER__CONTENT_URL".to_owned(), format!("http://127.0.0.1:{CONTENT_PORT}")),
-    ];
+    let environment =
+        [("HOMEROOM_SERVER__CONTENT_LISTEN".to_owned(), format!("127.0.0.1:{CONTENT_PORT}"))];
     let build = Build::present();
     let data = folder.join("content");
     let homeroom = Server::start(&build, &data, &environment)?;
@@ -35,7 +35,8 @@ pub fn run(options: &Options, table: &mut String) -> Done {
     {
         let course = format!("of-{bytes}");
         let file = folder.join(format!("{course}.mp4"));
-        let whole: Vec<u8> = (0..bytes).map(|at| at.to_le_bytes()[0]).collect();
+        let rest = (FILM.len()..bytes).map(|at| at.to_le_bytes()[0]);
+        let whole: Vec<u8> = FILM.iter().copied().chain(rest).collect();
         std::fs::write(&file, &whole).map_err(|e| e.to_string())?;
         std::fs::write(folder.join(format!("nginx/www/{course}.mp4")), &whole)
             .map_err(|e| e.to_string())?;
@@ -44,7 +45,7 @@ pub fn run(options: &Options, table: &mut String) -> Done {
         let link = client.answer("POST", &format!("{API}/courses/{course}/preview"), &asked)?;
         let link = link["launchLink"].as_str().ok_or("no launch link came")?.to_owned();
         let launch = link.rsplit('/').next().unwrap_or_default();
-        let path = format!("/play/{launch}/content/{course}.mp4");
+        let path = format!("/play/{launch}/content/medium.mp4");
         cells.push((
             name,
             step(&path, bytes, range),
@@ -79,11 +80,11 @@ pub fn run(options: &Options, table: &mut String) -> Done {
 /// Returns the step that reads a file, or a range in the middle of it.
 fn step(path: &str, bytes: usize, range: Option<usize>) -> Value {
     match range {
-        None => json!({ "method": "GET", "url": path, "expect": 200 }),
+        None => json!({ "name": "whole", "path": path, "auth": false, "expect": 200 }),
         Some(length) => {
             let (first, last) = (bytes / 2, bytes / 2 + length - 1);
             let headers = json!({ "Range": format!("bytes={first}-{last}") });
-            json!({ "method": "GET", "url": path, "headers": headers, "expect": 206 })
+            json!({ "name": "part", "path": path, "auth": false, "headers": headers, "expect": 206 })
         }
     }
 }
