@@ -91,9 +91,9 @@ fn a_migration_waits_for_the_write_that_is_under_way() {
         let known = one(&store, "SELECT version FROM homeroom_store").as_integer().unwrap();
         // What the last migration has made goes, so that it can be run again.
         let texts = [
-            format!("DROP TABLE {schema}.published_item"),
-            format!("DROP TABLE {schema}.published_state"),
-            format!("ALTER TABLE {schema}.subscription DROP COLUMN version"),
+            format!("DROP TABLE {schema}.course_interaction"),
+            format!("DROP TABLE {schema}.course_objective"),
+            format!("DROP TABLE {schema}.course_carry"),
             format!("UPDATE {schema}.homeroom_store SET version = {}", known - 1),
         ];
         execute_all(&store, texts.to_vec());
