@@ -449,9 +449,9 @@ mod tests {
 
         keeper.write(now, 5_000).unwrap();
 
-        assert!(!keeper.is_due(8_999, 0));
-        assert!(keeper.is_due(9_000, 0));
-        assert!(!keeper.is_due(9_000, 1));
+        assert!(!keeper.is_due(6_999, 0));
+        assert!(keeper.is_due(7_000, 0));
+        assert!(!keeper.is_due(7_000, 1));
         keeper.end();
         std::fs::remove_dir(&folder).unwrap();
     }
