@@ -7,5 +7,7 @@ mod clauses;
 mod ends;
 #[path = "service/loads.rs"]
 mod loads;
+#[path = "service/strategies.rs"]
+mod strategies;
 #[path = "service/support.rs"]
 mod support;

@@ -17,6 +17,7 @@ use crate::json_file::not_json;
 use crate::place::{At, Spot};
 use crate::record::Record;
 use crate::report::{Rejected, Report};
+use crate::rights;
 use crate::sources::Sources;
 use crate::target::Target as WriteTarget;
 use crate::waiting::{Waiter, Waiting};
@@ -465,6 +466,16 @@ impl<'a> Intake<'a> {
         unfit: Unfit,
     ) -> Result<(), LoadError> {
         let Unfit { key, hashes, why } = unfit;
+        // Whoever may not write to the resource is told that, as by a POST, whose body is not read then.
+        let denied = match (self.target.rights(), resource) {
+            (Some((rights, catalog, _)), Some(id)) => {
+                rights::denied(rights, catalog.model.resource(id))?.map(Refusal::Denied)
+            }
+            _ => None,
+        };
+        if let Some(denied) = &denied {
+            return self.reject_known(at, resource, (key, hashes), &Fault::Refused(denied));
+        }
         let fault = match &why {
             Why::Flawed(flaws) => Fault::Flawed(flaws),
             Why::Invalid(violations) => Fault::Invalid(violations),

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use homeroom_access::{Action, AsOf, Lapsed, Recognized, UpsertGrant, authorize};
+use homeroom_access::{AsOf, Denial, Lapsed, Recognized, UpsertGrant, authorize_upsert};
 use homeroom_document::plan::{self, Precondition, Save, Written};
 use homeroom_document::validate::Document;
 use homeroom_document::{Catalog, Refusal};
-use homeroom_model::ResourceId;
+use homeroom_model::{Resource, ResourceId};
 use homeroom_store::{ChangedAt, Plan, Ran, Refused, Store, StoreError, Submitted};
 
 use crate::error::LoadError;
@@ -96,6 +96,19 @@ pub(crate) fn outcomes(
     ended.into_iter().map(|outcome| outcome.unwrap_or_else(|| Err(changing()))).collect()
 }
 
+/// Returns why a client may not write any document of a resource, if it may not.
+///
+/// # Errors
+///
+/// [`LoadError::NotAuthorized`] where it may not call any more.
+pub(crate) fn denied(
+    rights: &dyn Rights,
+    resource: &Resource,
+) -> Result<Option<Denial>, LoadError> {
+    let Recognized { client, .. } = rights.now().map_err(LoadError::NotAuthorized)?;
+    Ok(authorize_upsert(&client, resource).err())
+}
+
 fn plans(
     Recognized { client, version }: &Recognized,
     catalog: &Arc<Catalog>,
@@ -106,10 +119,10 @@ fn plans(
     let plans = documents.into_iter().map(|document| {
         let grant = grants.entry(document.resource).or_insert_with(|| {
             let resource = catalog.model.resource(document.resource);
-            UpsertGrant {
-                create: authorize(client, resource, Action::Create),
-                update: authorize(client, resource, Action::Update),
-            }
+            authorize_upsert(client, resource).unwrap_or_else(|denial| UpsertGrant {
+                create: Err(denial.clone()),
+                update: Err(denial),
+            })
         });
         let plan = plan::upsert(catalog, document, grant.clone(), Precondition::default(), now);
         AsOf::plan(*version, plan)

@@ -1,12 +1,14 @@
 //! Each request of the contract: what it answers, and what is refused.
 
+use homeroom_bulk_api::CHUNK_BYTES_MAX;
 use homeroom_testkit::FULL_ACCESS;
 use homeroom_testkit::documents::on_each_store;
 use http::Method;
 use serde_json::json;
 
 use crate::support::{
-    OPERATIONS, chunk, commit, create, exceptions, file_id, interchange, read, statuses, student,
+    OPERATIONS, chunk, commit, create, ended, exceptions, file_id, interchange, read, runner,
+    statuses, student,
 };
 
 #[tokio::test]
@@ -138,6 +140,29 @@ async fn a_chunk_that_does_not_fit_is_refused_and_the_upload_goes_on() {
 
         assert_eq!(statuses(&read(&client, &operation).await), ["Initialized", "Initialized"]);
         assert_eq!(chunk(&client, id, 0, "0123456789").await.status, 201);
+    }
+}
+
+#[tokio::test]
+async fn a_chunk_may_have_exactly_the_greatest_size() {
+    for client in on_each_store().await {
+        let _runner = runner(&client.app);
+        let size = usize::try_from(CHUNK_BYTES_MAX).unwrap();
+        let (mut text, end) = (interchange("Student", &student("1")), "</InterchangeStudent>\n");
+        // Blanks before the end of the root make up the rest.
+        text.truncate(text.len() - end.len());
+        text.push_str(&" ".repeat(size - text.len() - end.len()));
+        text.push_str(end);
+        let operation = create(&client, &[("text/xml", "Student", &text)]).await;
+        let id = file_id(&operation, 0);
+
+        let sent = chunk(&client, id, 0, &text).await;
+
+        assert_eq!((text.len(), sent.status), (157_286_400, 201), "{} {sent:?}", client.app);
+        assert_eq!(commit(&client, id).await.status, 202);
+        let ended = ended(&client, &operation).await;
+        assert_eq!(statuses(&ended), ["Completed"; 2], "{ended}");
+        assert_eq!(client.ids("/ed-fi/students").await.len(), 1);
     }
 }
 
