@@ -148,7 +148,8 @@ impl CsvFile<'_> {
     fn record<'t>(&self, row: &Row, bytes: &[u8], text: &'t mut String) -> Record<'t> {
         let map = &self.layout.map;
         let Spot { offset, line, .. } = row.start;
-        let at = At { file: self.index, offset, bytes: bytes.len() as u64, line };
+        let length = bytes.len() as u64 + row.beyond;
+        let at = At { file: self.index, offset, bytes: length, line };
         let flawed = |message: String| Record::flawed(at, Some(map.resource), flaw(message));
         if let Some(problem) = row.problem {
             return flawed(format!("The row cannot be read: {problem}."));

@@ -38,6 +38,8 @@ pub(crate) struct Row {
     pub start: Spot,
     /// Its bytes in the buffer, without the line break.
     bytes: Range<usize>,
+    /// Number of bytes after them, up to the line break, of a row that is too long to be kept.
+    pub beyond: u64,
     /// Why it cannot be divided into fields.
     pub problem: Option<&'static str>,
 }
@@ -73,7 +75,9 @@ impl<R: Read> Rows<R> {
         let (start, from) = (self.spot, self.next);
         let (end, problem) = self.end(from)?;
         self.pass(end - from);
-        Ok(Some(Row { start, bytes: from..end, problem }))
+        let is_too_long = end - from > DOCUMENT_BYTES_MAX;
+        let beyond = if is_too_long { self.pass_rest_of_line()? } else { 0 };
+        Ok(Some(Row { start, bytes: from..end, beyond, problem }))
     }
 
     /// Returns the text of the last row.
@@ -116,6 +120,24 @@ impl<R: Read> Rows<R> {
             };
             let line = memchr::memchr(b'\n', &self.buffer[from..]).map(|end| from + end);
             return Ok((line.filter(|_| problem.is_some()).unwrap_or(at), problem));
+        }
+    }
+
+    /// Passes what follows all bytes of the buffer on their line, without keeping it. Returns its number of
+    /// bytes.
+    fn pass_rest_of_line(&mut self) -> Result<u64, Malformed> {
+        let (kept, mut passed) = (self.next, 0);
+        loop {
+            self.more(kept + 1)?;
+            let rest = &self.buffer[kept..];
+            let end = memchr::memchr(b'\n', rest);
+            let count = end.unwrap_or(rest.len());
+            self.spot = self.spot.after(&rest[..count]);
+            passed += count as u64;
+            self.buffer.drain(kept..kept + count);
+            if end.is_some() || count == 0 {
+                return Ok(passed);
+            }
         }
     }
 

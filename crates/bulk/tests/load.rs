@@ -2,6 +2,8 @@
 
 #[path = "load/damage.rs"]
 mod damage;
+#[path = "load/damage_lines.rs"]
+mod damage_lines;
 #[path = "load/direct.rs"]
 mod direct;
 #[path = "load/formats.rs"]

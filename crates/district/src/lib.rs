@@ -47,4 +47,4 @@ pub use plan::{
 };
 
 pub use profile::{Profile, Profiled, Ratios, profiled};
-pub use write::{Format, WriteError, Written, write};
+pub use write::{Format, WriteError, Written, write, write_documents};

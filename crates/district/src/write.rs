@@ -54,15 +54,29 @@ pub fn write(
     directory: &Path,
     formats: &[Format],
 ) -> Result<Written, WriteError> {
-    std::fs::create_dir_all(directory).map_err(|source| at(directory, source))?;
-    let mut jsonl = formats.contains(&Format::Jsonl).then(|| Jsonl::new(model, directory));
-    let mut xml = formats.contains(&Format::Xml).then(|| Xml::new(model, directory));
-    let mut counts = BTreeMap::new();
     let all: Box<dyn Iterator<Item = Document>> = match profile {
         Some(profile) => Box::new(profiled(plan, profile)),
         None => Box::new(documents(plan)),
     };
-    for document in all {
+    write_documents(all, model, directory, formats)
+}
+
+/// Does the same with any documents.
+///
+/// # Errors
+///
+/// As [`write`], and when a resource is in no interchange.
+pub fn write_documents(
+    documents: impl Iterator<Item = Document>,
+    model: &Model,
+    directory: &Path,
+    formats: &[Format],
+) -> Result<Written, WriteError> {
+    std::fs::create_dir_all(directory).map_err(|source| at(directory, source))?;
+    let mut jsonl = formats.contains(&Format::Jsonl).then(|| Jsonl::new(model, directory));
+    let mut xml = formats.contains(&Format::Xml).then(|| Xml::new(model, directory));
+    let mut counts = BTreeMap::new();
+    for document in documents {
         *counts.entry(document.resource).or_default() += 1;
         if let Some(writer) = &mut jsonl {
             writer.add(&document)?;

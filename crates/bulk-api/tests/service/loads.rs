@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use homeroom_bulk::LoadOptions;
-use homeroom_district::{DistrictPlan, Format, documents, write};
+use homeroom_district::{DistrictPlan, Document, Format, documents, write_documents};
 use homeroom_export::{ExportOptions, export};
+use homeroom_model::Model;
 use homeroom_store::{ChangedAt, SnapshotOptions, Sql};
 use homeroom_testkit::documents::{on_each_store, school};
+use homeroom_testkit::samples::{Extent, Sample, Samples};
 use homeroom_testkit::{Client, Folder};
 use http::Method;
 use serde_json::{Value, json};
@@ -128,19 +131,20 @@ async fn operate(client: &Client, folder: &Path) {
 }
 
 /// Sends each document in a request of its own.
-async fn post(client: &Client, plan: &DistrictPlan) {
+async fn post(client: &Client, documents: &[Document]) {
     let model = &client.app.data.catalog.model;
-    for document in documents(plan) {
+    for document in documents {
         let resource = model.resources.iter().find(|one| one.name == document.resource).unwrap();
         let path = format!("/ed-fi/{}", resource.endpoint);
-        let answer = client.send(Method::POST, &path, &[], document.json).await;
-        assert!(matches!(answer.status, 200 | 201), "{path}: {answer:?}");
+        let answer = client.send(Method::POST, &path, &[], document.json.clone()).await;
+        assert!(matches!(answer.status, 200 | 201), "{path} {}: {answer:?}", document.json);
     }
 }
 
 /// Sends the documents in batches.
-async fn post_in_batches(client: &Client, plan: &DistrictPlan) {
-    let lines: Vec<String> = documents(plan)
+async fn post_in_batches(client: &Client, documents: &[Document]) {
+    let lines: Vec<String> = documents
+        .iter()
         .map(|d| format!("{{\"resource\":\"{}\",\"document\":{}}}\n", d.resource, d.json))
         .collect();
     for lines in lines.chunks(5_000) {
@@ -163,11 +167,50 @@ async fn load(client: &Client, path: &Path) {
 #[tokio::test]
 async fn files_of_each_format_an_operation_a_batch_and_one_post_at_a_time_give_the_same_store() {
     for (students, seed) in [(2, 71), (9, 4)] {
-        same_by_each_way(DistrictPlan::new(students, seed, 2026).unwrap()).await;
+        let plan = DistrictPlan::new(students, seed, 2026).unwrap();
+        same_by_each_way(&[], &documents(&plan).collect::<Vec<_>>()).await;
     }
 }
 
-async fn same_by_each_way(plan: DistrictPlan) {
+/// What no interchange has, and every document of a school year needs.
+const YEARS: &str = "SchoolYearType";
+
+/// Makes documents of every resource that is in an interchange, with the documents that they need; school
+/// years apart.
+fn samples(model: &Model, extent: Extent, seed: u64) -> (Vec<Document>, Vec<Document>) {
+    let mut made = Samples::new(model, seed);
+    let resource = |sample: &Sample| model.resource(sample.resource);
+    let is_placed = |sample: &Sample| {
+        resource(sample).name == YEARS || !resource(sample).interchanges.is_empty()
+    };
+    let chains: Vec<Vec<Sample>> = model
+        .resources
+        .iter()
+        .map(|resource| made.of(resource.id, extent))
+        .filter(|chain| chain.iter().all(is_placed))
+        .collect();
+    assert!(chains.len() * 10 > model.resources.len() * 9, "{}", chains.len());
+    let all = Samples::descriptors(model).into_iter().chain(chains.into_iter().flatten());
+    let documents = all.map(|sample| {
+        let name = resource(&sample).name.clone();
+        Document { resource: name.leak(), json: sample.body.to_string() }
+    });
+    documents.partition(|document| document.resource == YEARS)
+}
+
+#[tokio::test]
+async fn documents_of_every_resource_give_the_same_store_in_each_way() {
+    let model = Arc::clone(&on_each_store().await[0].app.data.catalog.model);
+    let seed = std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
+    for extent in [Extent::Smallest, Extent::Fullest] {
+        println!("{extent:?}, seed {seed}");
+        let (given, placed) = samples(&model, extent, u64::from(seed));
+        same_by_each_way(&given, &placed).await;
+    }
+}
+
+/// Stores documents in each way, after others that are given everywhere.
+async fn same_by_each_way(given: &[Document], plan: &[Document]) {
     let ways = ["post", "operation", "batch", "xml", "jsonl", "csv"];
     let mut stores: Vec<HashMap<&str, Client>> = vec![];
     for way in ways {
@@ -181,13 +224,17 @@ async fn same_by_each_way(plan: DistrictPlan) {
         let by = |way: &str| &store[way];
         let model = &by("post").app.data.catalog.model;
         for (format, name) in [(Format::Xml, "xml"), (Format::Jsonl, "jsonl")] {
-            write(&plan, None, model, &folder.path().join(name), &[format]).unwrap();
+            let folder = folder.path().join(name);
+            write_documents(plan.iter().cloned(), model, &folder, &[format]).unwrap();
         }
 
-        post(by("post"), &plan).await;
+        for way in ways {
+            post(by(way), given).await;
+        }
+        post(by("post"), plan).await;
         exported(by("post"), &folder.path().join("csv")).await;
         operate(by("operation"), &folder.path().join("xml")).await;
-        post_in_batches(by("batch"), &plan).await;
+        post_in_batches(by("batch"), plan).await;
         for format in ["xml", "jsonl", "csv"] {
             load(by(format), &folder.path().join(format)).await;
         }
