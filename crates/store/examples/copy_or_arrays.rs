@@ -98,7 +98,7 @@ async fn by_arrays(client: &Client, documents: &[Document], edges: &[Edge]) -> D
     let keys: Vec<Uuid> = documents.iter().map(|d| d.key).collect();
     let refs: Vec<&[u8]> = documents.iter().map(|d| &*d.refs).collect();
     let bodies: Vec<&str> = documents.iter().map(|d| &*d.body).collect();
-    let begin = client.batch_execute("BEGIN");
+    let opening = client.batch_execute("BEGIN");
     let values: [&(dyn ToSql + Sync); 8] =
         [&ids, &uuids, &kinds, &keys, &ids, &ids, &refs, &bodies];
     let created = client.execute(&create, &values);
@@ -120,7 +120,7 @@ async fn by_arrays(client: &Client, documents: &[Document], edges: &[Edge]) -> D
     // In one flight, as the store sends them. There are at most four groups of edges.
     let commit = client.batch_execute("COMMIT");
     let flown =
-        tokio::join!(biased; begin, created, write(0), write(1), write(2), write(3), commit);
+        tokio::join!(biased; opening, created, write(0), write(1), write(2), write(3), commit);
     let (begun, created, first, second, third, fourth, ended) = flown;
     begun?;
     for written in [created, first, second, third, fourth] {
