@@ -1,5 +1,6 @@
 //! The differences between the two databases' SQL, each with its reason.
 
+use crate::id::DocumentId;
 use crate::sql::Value;
 
 /// The database whose SQL is wanted. Both take arguments as `?1`, `?2` …
@@ -120,10 +121,113 @@ impl Dialect {
             Self::Sqlite => "unhex(p.x)",
             Self::Postgres => "CAST(p.x AS uuid)",
         };
+        let has_key = self.has_key("o", key);
         format!(
-            "(SELECT p.n, o.id FROM {pairs} p {join} doc o ON o.key = {key} \
+            "(SELECT p.n, o.id FROM {pairs} p {join} doc o ON {has_key} \
               UNION ALL SELECT p.n, a.id FROM {pairs} p {join} alias a ON a.key = {key})"
         )
+    }
+
+    /// Tests whether the document `of` has an identity as its own. SQLite has a table of identities,
+    /// and the latest in memory.
+    pub(crate) fn has_key(self, of: &str, key: &str) -> String {
+        match self {
+            Self::Sqlite => format!(
+                "{of}.id = coalesce(recent_identity({AT}, {key}), \
+                 (SELECT id FROM identity WHERE key = {key}))"
+            ),
+            Self::Postgres => format!("{of}.key = {key}"),
+        }
+    }
+
+    /// Tests whether a document of a kind refers to another one. SQLite has the latest edges in
+    /// memory.
+    pub(crate) fn has_edge(self, target: &str, kind: &str, source: &str) -> String {
+        let edge = format!(
+            "EXISTS (SELECT 1 FROM ref o WHERE o.target = {target} AND o.kind = {kind} AND \
+             o.source = {source})"
+        );
+        match self {
+            Self::Sqlite => format!("({edge} OR recent_edge({AT}, {target}, {kind}, {source}))"),
+            Self::Postgres => edge,
+        }
+    }
+
+    /// Tests whether a document of a kind that passes all tests refers to a document; the tests name
+    /// it `d`.
+    pub(crate) fn has_referrer(self, target: &str, kind: &str, tests: &[String]) -> String {
+        let edges = format!("r.target = {target} AND r.kind = {kind}");
+        let (join, tests) = (self.join(), tests.join(" AND "));
+        let in_table = if tests.is_empty() {
+            format!("EXISTS (SELECT 1 FROM ref r WHERE {edges})")
+        } else {
+            format!(
+                "EXISTS (SELECT 1 FROM ref r {join} doc d ON d.id = r.source WHERE {edges} AND {tests})"
+            )
+        };
+        let Self::Sqlite = self else { return in_table };
+        let most = if tests.is_empty() { "1" } else { "-1" };
+        let recent = recent_sources(target, kind, ("0", &i64::MAX.to_string()), most);
+        let in_memory = if tests.is_empty() {
+            format!("EXISTS (SELECT 1 FROM {recent})")
+        } else {
+            format!(
+                "EXISTS (SELECT 1 FROM {recent} r {join} doc d ON d.id = r.value WHERE {tests})"
+            )
+        };
+        format!("({in_table} OR {in_memory})")
+    }
+
+    /// Returns a table with a column `x`: the documents of a kind that refer to one of the numbers of
+    /// an argument made by [`Dialect::list`].
+    pub(crate) fn sources(self, targets: &str, kind: &str) -> String {
+        let targets = self.numbers(targets);
+        let edges = self.each("ref", "r", &format!("r.target = t.x AND r.kind = {kind}"));
+        match self {
+            Self::Sqlite => {
+                let recent = recent_sources("t.x", kind, ("0", &i64::MAX.to_string()), "-1");
+                format!(
+                    "(SELECT r.source AS x FROM {targets} t {edges} \
+                     UNION SELECT r.value FROM {targets} t CROSS JOIN {recent} r)"
+                )
+            }
+            Self::Postgres => format!("(SELECT DISTINCT r.source AS x FROM {targets} t {edges})"),
+        }
+    }
+
+    /// Returns a table with a column `value`: the documents of a kind, after one and up to another,
+    /// whose edges to a target are in memory, in order; only the first `most` are wanted.
+    pub(crate) fn recent_sources(
+        self,
+        target: &str,
+        kind: &str,
+        (after, upto): (DocumentId, DocumentId),
+        most: Option<u64>,
+        bind: &mut Bind<'_>,
+    ) -> Option<String> {
+        let Self::Sqlite = self else { return None };
+        let most = most.map_or(-1, |most| i64::try_from(most).unwrap_or(i64::MAX));
+        let (after, upto, most) = (bind(after.0.into()), bind(upto.0.into()), bind(most.into()));
+        Some(recent_sources(target, kind, (&after, &upto), &most))
+    }
+
+    /// Returns what adds to a query for the sources of edges those that are in memory.
+    pub(crate) fn or_recent(
+        self,
+        target: &str,
+        kind: &str,
+        range: (&str, &str),
+        most: &str,
+    ) -> String {
+        match self {
+            Self::Sqlite => {
+                format!(
+                    " UNION ALL SELECT value FROM {}",
+                    recent_sources(target, kind, range, most)
+                )
+            }
+            Self::Postgres => String::new(),
+        }
     }
 
     /// Returns a table of `n` and `x`: pairs from a JSON array in the first argument.
@@ -249,6 +353,15 @@ impl Dialect {
             Self::Postgres => format!("{field} = {}", bind(value.to_string().as_str().into())),
         }
     }
+}
+
+/// The number of the commit that an SQLite reader sees, by which the functions know what of the
+/// memory it sees (`sqlite/recent/functions.rs`).
+const AT: &str = "(SELECT number FROM recent)";
+
+/// Returns a table of SQLite with a column `value`: sources of edges that are in memory.
+fn recent_sources(target: &str, kind: &str, (after, upto): (&str, &str), most: &str) -> String {
+    format!("json_each(recent_sources({AT}, {target}, {kind}, {after}, {upto}, {most}))")
 }
 
 /// Returns a subquery whose rows are planned separately.

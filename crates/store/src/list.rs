@@ -74,6 +74,12 @@ impl ListQuery {
         !self.bounds.is_none() || !self.through.is_empty()
     }
 
+    /// Returns whether documents themselves must be read to know whether they match, besides what
+    /// they refer to.
+    pub(crate) fn needs_document(&self) -> bool {
+        self.changed.is_some() || !self.conditions.is_empty()
+    }
+
     /// Returns whether its count is kept.
     pub(crate) fn is_kept_count(&self) -> bool {
         self.is_plain() && self.after.0 == 0 && self.upto.0 == i64::MAX

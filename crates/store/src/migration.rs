@@ -145,6 +145,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0028_course_items.sqlite.sql"),
         postgres: include_str!("../migrations/0028_course_items.postgres.sql"),
     },
+    Migration {
+        version: 29,
+        name: "recent",
+        sqlite: include_str!("../migrations/0029_recent.sqlite.sql"),
+        postgres: include_str!("../migrations/0029_recent.postgres.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

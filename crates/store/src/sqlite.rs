@@ -21,6 +21,7 @@ mod output;
 mod place;
 mod probe;
 mod reach;
+mod recent;
 mod residue;
 mod seal;
 mod select;
@@ -77,13 +78,14 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError>
     place::settle(&connection, &lock)?;
     let newest = counters::newest_change_version(&connection)?;
     let shared = Arc::new(Shared::new(HeldFile::new(lock, options.cache_kib), newest));
+    recent::provide(&connection, &shared.file.recent)?;
+    let positions = shared.file.recent.fill(&connection)?;
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let short = Readers { threads: cores, queue: options.list_queue };
     let long = Readers { threads: (cores / 2).max(1), queue: options.scan_queue };
     let lister = Lister::start(&shared, short, long)?;
     shared.probes.provide(&shared.file, cores)?;
-    let writer =
-        writer::start(connection, Arc::clone(&shared), options.queue, options.wal_bytes_max)?;
+    let writer = writer::start(connection, Arc::clone(&shared), positions, options)?;
     Ok(Sqlite { shared, writer, lister })
 }
 

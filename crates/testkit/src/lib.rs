@@ -26,6 +26,7 @@
     reason = "a test ends with a panic, and the message says why"
 )]
 
+mod edges;
 mod folder;
 pub mod trial;
 pub mod victim;
@@ -61,6 +62,7 @@ pub use answer::Answer;
 pub use app::{Client, FULL_ACCESS, TestApp, encoded};
 #[cfg(feature = "app")]
 pub use call::call;
+pub use edges::edges;
 pub use folder::Folder;
 #[cfg(feature = "app")]
 pub use standard::{STANDARDS, Standard, USUAL, model};

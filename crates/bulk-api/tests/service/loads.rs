@@ -11,7 +11,7 @@ use homeroom_model::Model;
 use homeroom_store::{ChangedAt, SnapshotOptions, Sql};
 use homeroom_testkit::documents::{on_each_store, school};
 use homeroom_testkit::samples::{Extent, Sample, Samples};
-use homeroom_testkit::{Client, Folder};
+use homeroom_testkit::{Client, Folder, edges};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -90,12 +90,14 @@ async fn contents(client: &Client) -> Vec<Vec<Vec<homeroom_store::Value>>> {
     for sql in [
         "SELECT kind, key, body FROM doc ORDER BY kind, key",
         "SELECT doc.key, alias.key FROM alias JOIN doc ON doc.id = alias.id ORDER BY 1, 2",
-        "SELECT a.key, b.key FROM ref JOIN doc AS a ON a.id = ref.target \
-         JOIN doc AS b ON b.id = ref.source ORDER BY 1, 2",
         "SELECT label, count(*) FROM tie GROUP BY label ORDER BY label",
     ] {
         all.push(client.app.data.store.query(Sql::new(sql, vec![])).await.unwrap());
     }
+    let store = client.app.data.store.clone();
+    let edges = tokio::task::spawn_blocking(move || edges(&store).unwrap()).await.unwrap();
+    let edges = edges.into_iter();
+    all.push(edges.map(|keys| keys.map(|key| key.0.to_vec().into()).into()).collect());
     all
 }
 

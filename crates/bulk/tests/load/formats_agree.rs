@@ -8,6 +8,7 @@ use homeroom_district::{DistrictPlan, Format, documents, write};
 use homeroom_document::Documents;
 use homeroom_export::{ExportOptions, export};
 use homeroom_store::{ChangedAt, SnapshotOptions, Sql};
+use homeroom_testkit::edges;
 use proptest::prelude::*;
 
 use crate::support::{Folder, load_all, target};
@@ -18,12 +19,13 @@ fn contents(target: &Documents) -> BTreeMap<String, Vec<Vec<homeroom_store::Valu
     let all = [
         "SELECT kind, key, body FROM doc ORDER BY kind, key",
         "SELECT doc.key, alias.key FROM alias JOIN doc ON doc.id = alias.id ORDER BY 1, 2",
-        "SELECT a.key, b.key FROM ref JOIN doc AS a ON a.id = ref.target \
-         JOIN doc AS b ON b.id = ref.source ORDER BY 1, 2",
         "SELECT label, count(*) FROM tie GROUP BY label ORDER BY label",
     ];
     let rows = |sql: &'static str| target.store.query_blocking(Sql::new(sql, vec![])).unwrap();
-    all.iter().map(|sql| ((*sql).to_owned(), rows(sql))).collect()
+    let edges = edges(&target.store).unwrap().into_iter();
+    let edges = edges.map(|keys| keys.map(|key| key.0.to_vec().into()).into()).collect();
+    let tables = all.iter().map(|sql| ((*sql).to_owned(), rows(sql)));
+    tables.chain([("edges".to_owned(), edges)]).collect()
 }
 
 fn exported(target: &Documents, folder: &Path, compress: bool) {

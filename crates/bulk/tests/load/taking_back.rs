@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use homeroom_bulk::LoadOptions;
 use homeroom_document::Documents;
 use homeroom_store::Sql;
+use homeroom_testkit::edges;
 use serde_json::json;
 
 use crate::support::{Folder, load_all, load_with, stored, target};
@@ -13,11 +14,13 @@ use crate::{descriptors, enrolment, interchange, lines, location, school, standa
 fn counts(target: &Documents) -> BTreeMap<&'static str, Vec<Vec<homeroom_store::Value>>> {
     let all = [
         "SELECT kind, count(*) FROM doc GROUP BY kind ORDER BY kind",
-        "SELECT count(*) FROM ref",
         "SELECT count(*) FROM alias",
         "SELECT label, count(*) FROM tie GROUP BY label ORDER BY label",
     ];
-    all.map(|sql| (sql, target.store.query_blocking(Sql::new(sql, vec![])).unwrap())).into()
+    let rows = |sql| target.store.query_blocking(Sql::new(sql, vec![])).unwrap();
+    let edges = i64::try_from(edges(&target.store).unwrap().len()).unwrap();
+    let tables = all.into_iter().map(|sql| (sql, rows(sql)));
+    tables.chain([("edges", vec![vec![edges.into()]])]).collect()
 }
 
 fn back(folder: &Folder) -> LoadOptions {

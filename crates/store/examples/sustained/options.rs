@@ -15,6 +15,7 @@ sustained URL [options]
   --page-bytes N          SQLite: page size
   --cache-mib N           SQLite: page cache of each reading connection
   --log-mib N             SQLite: size of the log beyond which it begins anew
+  --recent-documents N    SQLite: documents whose identities and edges are in memory
   --json FILE, --csv FILE a row for each second
   --svg FILE              a chart of them
   --keep                  leaves the file
@@ -87,6 +88,7 @@ impl Options {
             "--page-bytes" => self.store.page_bytes = small()?,
             "--cache-mib" => self.store.cache_kib = small()?.saturating_mul(1_024),
             "--log-mib" => self.store.wal_bytes_max = number()? << 20,
+            "--recent-documents" => self.store.recent_documents = small()? as usize,
             "--json" => self.json = file(),
             "--csv" => self.csv = file(),
             "--svg" => self.svg = file(),

@@ -32,7 +32,7 @@ pub(super) fn condition_sql(
             any(prefixes, |prefix| dialect.begins_with(path, prefix, bind))
         }
         Condition::Uuid(uuid) => format!("d.uuid = {}", bind(uuid.0.to_vec().into())),
-        Condition::Key(key) => format!("d.key = {}", bind(key.0.to_vec().into())),
+        Condition::Key(key) => dialect.has_key("d", &bind(key.0.to_vec().into())),
         Condition::Never => "FALSE".into(),
     }
 }

@@ -6,6 +6,9 @@ use super::statement::{Driver, Statement, WALK_MAX};
 use crate::id::{DocumentId, KindId};
 use crate::list::ListQuery;
 
+/// Most referrers of a target that are counted to find the target with the fewest.
+const NARROW_MAX: i64 = 1_000;
+
 /// Windows of up to this many changes are sorted at once.
 const WINDOW_SMALL: i64 = 20_000;
 
@@ -33,7 +36,7 @@ pub(super) async fn driver<S: Source>(source: &S, query: &ListQuery) -> Result<D
     })
 }
 
-/// Returns the target with the fewest referrers of the kind, counting up to 1,000 of each.
+/// Returns the target with the fewest referrers of the kind, counting up to [`NARROW_MAX`] of each.
 async fn narrowest<S: Source>(
     source: &S,
     query: &ListQuery,
@@ -41,11 +44,15 @@ async fn narrowest<S: Source>(
     if query.targets.len() < 2 {
         return Ok(query.targets.first().copied());
     }
-    let text =
-        "SELECT count(*) FROM (SELECT 1 FROM ref WHERE target = ?1 AND kind = ?2 LIMIT 1000) r";
+    let all = ("0", i64::MAX.to_string());
+    let recent = S::DIALECT.or_recent("?1", "?2", (all.0, &all.1), &NARROW_MAX.to_string());
+    let text = format!(
+        "SELECT count(*) FROM (SELECT source FROM ref WHERE target = ?1 AND kind = ?2{recent} \
+         LIMIT {NARROW_MAX}) r"
+    );
     let mut best = None;
     for target in &query.targets {
-        let n = one(source, text, vec![target.0.into(), kind(query.kind)]).await?;
+        let n = one(source, &text, vec![target.0.into(), kind(query.kind)]).await?;
         if best.is_none_or(|(least, _)| n < least) {
             best = Some((n, *target));
         }

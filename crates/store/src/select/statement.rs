@@ -40,20 +40,18 @@ impl Statement {
     /// the page's own bodies are read, unless a condition needs others.
     pub(crate) fn page(dialect: Dialect, query: &ListQuery, driver: Driver) -> Self {
         let mut arguments = vec![];
-        let candidates = Candidates::of(dialect, query, driver, &mut arguments);
+        let most = query.skip.saturating_add(query.limit.into());
+        let candidates = Candidates::of(dialect, query, driver, Some(most), &mut arguments);
         arguments.push(i64::from(query.limit).into());
         let limit = arguments.len();
         arguments.push(i64::try_from(query.skip).unwrap_or(i64::MAX).into());
         let columns: Vec<_> = COLUMNS.split(", ").map(|column| format!("d.{column}")).collect();
         let text = format!(
-            "SELECT {} FROM (SELECT {id} AS id FROM {} WHERE {} ORDER BY {}{id} LIMIT ?{limit} OFFSET ?{}) p {}",
+            "SELECT {} FROM ({} LIMIT ?{limit} OFFSET ?{}) p {}",
             columns.join(", "),
-            candidates.from,
-            candidates.filter,
-            if driver == Driver::Changes { "+" } else { "" },
+            candidates.in_order(driver),
             arguments.len(),
             dialect.each("doc", "d", "d.id = p.id"),
-            id = candidates.id,
         );
         Self { text, arguments }
     }
@@ -68,18 +66,16 @@ impl Statement {
         limit: usize,
     ) -> Self {
         let mut arguments = vec![];
-        let candidates = Candidates::of(dialect, query, driver, &mut arguments);
+        let most = Some(limit as u64);
+        let candidates = Candidates::of(dialect, query, driver, most, &mut arguments);
         arguments.push(i64::try_from(limit).unwrap_or(i64::MAX).into());
         let limit = arguments.len();
         arguments.push(i64::try_from(References::head_bytes(marks)).unwrap_or(i64::MAX).into());
         let text = format!(
-            "SELECT h.id, substr(h.refs, 1, {}) FROM (SELECT {id} AS id FROM {} WHERE {} ORDER BY {}{id} LIMIT ?{limit}) p {}",
+            "SELECT h.id, substr(h.refs, 1, {}) FROM ({} LIMIT ?{limit}) p {}",
             dialect.whole(&format!("?{}", arguments.len())),
-            candidates.from,
-            candidates.filter,
-            if driver == Driver::Changes { "+" } else { "" },
+            candidates.in_order(driver),
             dialect.each("doc", "h", "h.id = p.id"),
-            id = candidates.id,
         );
         Self { text, arguments }
     }
@@ -87,9 +83,8 @@ impl Statement {
     /// Returns the statement that counts all candidates.
     pub(crate) fn count(dialect: Dialect, query: &ListQuery, driver: Driver) -> Self {
         let mut arguments = vec![];
-        let candidates = Candidates::of(dialect, query, driver, &mut arguments);
-        let text = format!("SELECT count(*) FROM {} WHERE {}", candidates.from, candidates.filter);
-        Self { text, arguments }
+        let candidates = Candidates::of(dialect, query, driver, None, &mut arguments);
+        Self { text: candidates.count(), arguments }
     }
 }
 
@@ -103,20 +98,97 @@ pub(super) fn tests(dialect: Dialect, query: &ListQuery, bind: &mut Bind<'_>) ->
     tests
 }
 
-/// The candidates: tables, tests, and the column with their ids.
-struct Candidates {
+/// The candidates, in one part or several that have none in common.
+struct Candidates(Vec<Part>);
+
+/// A part of the candidates: tables, tests, and the column with their ids.
+struct Part {
     from: String,
     filter: String,
     id: &'static str,
 }
 
 impl Candidates {
-    fn of(dialect: Dialect, query: &ListQuery, driver: Driver, arguments: &mut Vec<Value>) -> Self {
+    /// Returns the candidates, of which no more than the first `most` are wanted.
+    fn of(
+        dialect: Dialect,
+        query: &ListQuery,
+        driver: Driver,
+        most: Option<u64>,
+        arguments: &mut Vec<Value>,
+    ) -> Self {
         let mut bind = |value: Value| {
             arguments.push(value);
             format!("?{}", arguments.len())
         };
         let kind = bind(i64::from(query.kind.0).into());
+        let mut parts = vec![Part::of(dialect, query, driver, &kind, &mut bind)];
+        if let Driver::Referrers(target) = driver {
+            // With other tests, any number may be needed for the first few that pass.
+            let is_plain =
+                query.targets.len() < 2 && query.changed.is_none() && query.conditions.is_empty();
+            let most = most.filter(|_| is_plain);
+            let target = bind(target.0.into());
+            let recent =
+                dialect.recent_sources(&target, &kind, (query.after, query.upto), most, &mut bind);
+            parts.extend(recent.map(|recent| {
+                let from = if query.needs_document() {
+                    let on = "d.id = r.value";
+                    format!("{recent} r {} doc d ON {on}", dialect.join())
+                } else {
+                    format!("{recent} r")
+                };
+                Part::with_tests(
+                    dialect,
+                    query,
+                    driver,
+                    &kind,
+                    (from, "r.value", vec![]),
+                    &mut bind,
+                )
+            }));
+        }
+        Self(parts)
+    }
+
+    /// Returns the query for the ids, in order, which takes a `LIMIT`.
+    fn in_order(&self, driver: Driver) -> String {
+        let select = |Part { from, filter, id }: &Part| {
+            format!("SELECT {id} AS id FROM {from} WHERE {filter}")
+        };
+        let all: Vec<String> = self.0.iter().map(select).collect();
+        let by = match &self.0[..] {
+            [only] => only.id,
+            _ => "id",
+        };
+        let sorted = if driver == Driver::Changes { "+" } else { "" };
+        format!("{} ORDER BY {sorted}{by}", all.join(" UNION ALL "))
+    }
+
+    /// Returns the query for their number.
+    fn count(&self) -> String {
+        let count = |Part { from, filter, .. }: &Part| {
+            format!("SELECT count(*) FROM {from} WHERE {filter}")
+        };
+        match &self.0[..] {
+            [only] => count(only),
+            all => {
+                let all: Vec<String> =
+                    all.iter().map(|part| format!("({})", count(part))).collect();
+                format!("SELECT {}", all.join(" + "))
+            }
+        }
+    }
+}
+
+impl Part {
+    fn of(
+        dialect: Dialect,
+        query: &ListQuery,
+        driver: Driver,
+        kind: &str,
+        bind: &mut Bind<'_>,
+    ) -> Self {
         let mut range = |column: &str| {
             let bounds = [
                 (query.after.0 > 0).then_some((">", query.after.0)),
@@ -125,7 +197,7 @@ impl Candidates {
             let test = |(is, id): (_, i64)| format!(" AND {column} {is} {}", bind(id.into()));
             bounds.into_iter().flatten().map(test).collect::<String>()
         };
-        let (from, id, mut filter) = match driver {
+        let (from, id, filter) = match driver {
             Driver::Identity => {
                 ("doc d".into(), "d.id", vec![format!("d.kind = {kind}{}", range("+d.id"))])
             }
@@ -135,19 +207,16 @@ impl Candidates {
                 let named = match query.among.as_ref() {
                     None => dialect.numbers(&bind(dialect.list([]))),
                     Some(Among::Documents(these)) => dialect.numbers(&bind(numbers(these))),
-                    Some(Among::Referrers(targets)) => format!(
-                        "(SELECT DISTINCT r.source AS x FROM {} t {})",
-                        dialect.numbers(&bind(numbers(targets))),
-                        dialect.each("ref", "r", &format!("r.target = t.x AND r.kind = {kind}"))
-                    ),
+                    Some(Among::Referrers(targets)) => {
+                        dialect.sources(&bind(numbers(targets)), kind)
+                    }
                 };
                 let from = format!("{named} n {}", dialect.each("doc", "d", "d.id = n.x"));
                 (from, "d.id", vec![tests])
             }
             Driver::Referrers(target) => {
                 let tests = format!("r.kind = {kind}{}", range("r.source"));
-                let needs_document = query.changed.is_some() || !query.conditions.is_empty();
-                let from = if needs_document {
+                let from = if query.needs_document() {
                     format!("ref r {} doc d ON d.id = r.source", dialect.join())
                 } else {
                     "ref r".into()
@@ -172,14 +241,24 @@ impl Candidates {
                 (format!("doc d{}", dialect.by_index("doc_kind_id")), "d.id", vec![tests])
             }
         };
+        Self::with_tests(dialect, query, driver, kind, (from, id, filter), bind)
+    }
+
+    /// Returns a part whose documents pass the query's other tests too.
+    fn with_tests(
+        dialect: Dialect,
+        query: &ListQuery,
+        driver: Driver,
+        kind: &str,
+        (from, id, mut filter): (String, &'static str, Vec<String>),
+        bind: &mut Bind<'_>,
+    ) -> Self {
         let others = query.targets.iter().filter(|other| driver != Driver::Referrers(**other));
         filter.extend(others.map(|other| {
             let other = bind(other.0.into());
-            format!(
-                "EXISTS (SELECT 1 FROM ref o WHERE o.target = {other} AND o.kind = {kind} AND o.source = {id})"
-            )
+            dialect.has_edge(&other, kind, id)
         }));
-        filter.extend(tests(dialect, query, &mut bind));
+        filter.extend(tests(dialect, query, bind));
         // A bounded walk with nothing else to test.
         if filter.is_empty() {
             filter.push("TRUE".into());

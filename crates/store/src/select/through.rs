@@ -122,15 +122,7 @@ fn test_sql(dialect: Dialect, test: &DocumentTest, bind: &mut Bind<'_>) -> Strin
             if **test != DocumentTest::All(vec![]) {
                 tests.push(test_sql(dialect, test, bind));
             }
-            let edges = format!("r.target = s.id AND r.kind = {kind}");
-            if tests.is_empty() {
-                return format!("EXISTS (SELECT 1 FROM ref r WHERE {edges})");
-            }
-            format!(
-                "EXISTS (SELECT 1 FROM ref r {} doc d ON d.id = r.source WHERE {edges} AND {})",
-                dialect.join(),
-                tests.join(" AND ")
-            )
+            dialect.has_referrer("s.id", &kind, &tests)
         }
     }
 }

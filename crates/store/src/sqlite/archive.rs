@@ -9,10 +9,10 @@ use crate::carried::{Batch, Table};
 use crate::copies::{COPIED, Counted};
 use crate::error::StoreError;
 use crate::sqlite::open::{bring_up_to_date, make_private, make_tables, open_existing};
-use crate::sqlite::place;
+use crate::sqlite::{place, recent};
 
-/// Tables that are true of one store only.
-const OWN: [&str; 2] = ["high_water", "place"];
+/// Tables that are true of one store only, and what a file keeps in a table of its own.
+const OWN: [&str; 4] = ["high_water", "identity", "place", "recent"];
 /// Page cache of the connection that fills or reads an archive, in KiB.
 const CACHE_KIB: u32 = 65_536;
 
@@ -97,6 +97,7 @@ impl Filling {
         }
         let high_water = "INSERT INTO high_water (name, id) VALUES ('doc', ?1)";
         self.connection.execute(high_water, [number])?;
+        recent::fill_identities(&self.connection)?;
         self.connection.execute_batch("COMMIT")?;
         self.connection.close().map_err(|(_, error)| error.into())
     }
@@ -168,6 +169,7 @@ pub(crate) fn renew(file: &Path) -> Result<(), StoreError> {
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "journal_mode", "delete")?;
     bring_up_to_date(&connection, file)?;
+    recent::complete(&connection)?;
     place::forget_seal(&connection)?;
     connection.close().map_err(|(_, error)| error.into())
 }

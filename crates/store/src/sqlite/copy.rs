@@ -17,9 +17,9 @@ use crate::sqlite::open::{
     BUSY, bring_up_to_date, check, make_private, open_existing, open_reader, unread,
 };
 use crate::sqlite::output::belongs_to_database;
-use crate::sqlite::place;
 use crate::sqlite::seal::{self, Flaw};
 use crate::sqlite::shared::Shared;
+use crate::sqlite::{place, recent};
 use crate::store::{BackingUp, Restoring};
 use crate::store::{Restored, StoreUrl};
 
@@ -79,6 +79,7 @@ fn complete(part: &Path, to: &Path, backing_up: &mut dyn BackingUp) -> Result<()
         _ => StoreError::Unusable(format!("cannot finish {}: {error}", to.display())),
     };
     let copy = alone(part)?;
+    recent::complete(&copy)?;
     place::mark(&copy)?;
     place::promise_seal(&copy)?;
     copy.close().map_err(|(_, error)| error)?;

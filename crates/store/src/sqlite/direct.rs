@@ -5,8 +5,8 @@
 //!
 //! - All identities are in memory, so no question reads the file, except for a document that is
 //!   stored twice.
-//! - The index of identities and the edges, whose entries would each go to another page, are built
-//!   last, in order (`complete.rs`).
+//! - The identities and the edges, each of which would go to another page, are written to their
+//!   tables last, in order (`complete.rs`).
 //! - New pages are written once, to the file itself: the journal holds pages as they were, and new
 //!   ones were nothing. A commit comes after some thousand documents.
 //!
@@ -31,7 +31,7 @@ use crate::error::StoreError;
 use crate::id::KindId;
 use crate::queue::Queue;
 use crate::sqlite::counters::{LAST_ID, newest_change_version};
-use crate::sqlite::{open, place};
+use crate::sqlite::{open, place, recent};
 use crate::store::Options;
 use journal::set_journal;
 use pace::Pace;
@@ -65,6 +65,7 @@ pub(crate) fn begin(
     let (lock, connection) = open::prepare_file(path, options.page_bytes, CACHE_KIB)?;
     place::settle(&connection, &lock)?;
     complete_if_left(&connection)?;
+    recent::complete(&connection)?;
     refuse_filled(&connection, besides)?;
     let version_before = newest_change_version(&connection)?;
     let last_id: i64 = connection.query_row(LAST_ID, [], |row| row.get(0))?;

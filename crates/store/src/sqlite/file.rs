@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::sqlite::lock::{FileId, Lock, with_ending};
+use crate::sqlite::recent::{self, Recent};
 use crate::sqlite::{open, residue};
 
 /// A file that is held until the store is closed.
@@ -20,6 +21,8 @@ pub(crate) struct HeldFile {
     pub(crate) number: u64,
     /// The page cache of a reading connection, in KiB.
     cache_kib: u32,
+    /// What is not in the file's tables yet.
+    pub(crate) recent: Arc<Recent>,
     /// Whether the store has stopped answering.
     pub(crate) is_closed: AtomicBool,
 }
@@ -33,6 +36,7 @@ impl HeldFile {
             lock: RwLock::new(Some(lock)),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             cache_kib,
+            recent: Arc::default(),
             is_closed: AtomicBool::new(false),
         }
     }
@@ -82,6 +86,7 @@ impl HeldFile {
         let connection = open::open_reader(&self.path, self.cache_kib)?;
         // The first read opens the log too.
         connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
+        recent::provide(&connection, &self.recent)?;
         self.check_place()?;
         Ok(connection)
     }

@@ -17,6 +17,7 @@ use crate::errand::Errand;
 use crate::error::StoreError;
 use crate::fair::{FairQueue, NotTaken, Waits};
 use crate::queue::join;
+use crate::sqlite::recent::Recent;
 use crate::sqlite::shared::Shared;
 use crate::waiting::{Busy, QueueLoad, QueueName};
 
@@ -34,6 +35,7 @@ pub(crate) struct Readers {
 pub(crate) struct Lister {
     short: Arc<FairQueue<Read>>,
     long: Arc<FairQueue<Read>>,
+    recent: Arc<Recent>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -81,7 +83,8 @@ impl Lister {
         };
         let short = start("store-list", short);
         let long = start("store-scan", long);
-        let lister = |short, long| Self { short, long, threads: Mutex::new(threads) };
+        let recent = Arc::clone(&shared.file.recent);
+        let lister = |short, long| Self { short, long, recent, threads: Mutex::new(threads) };
         match (short, long) {
             (Ok(short), Ok(long)) => Ok(lister(short, long)),
             (Err(error), other) | (other, Err(error)) => {
@@ -166,9 +169,12 @@ impl Lister {
         answer: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) -> Result<(), StoreError> {
         let deadline = Instant::now() + time;
+        let recent = Arc::clone(&self.recent);
         let run = Box::new(move |connection: &mut Connection, errand: Errand| {
             if errand.is_wanted() {
+                let reading = recent.enter();
                 let found = within(connection, deadline, time, errand.is_left(), read);
+                drop(reading);
                 // The places are released before the answer arrives.
                 drop(errand);
                 answer(found);

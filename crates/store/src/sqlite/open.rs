@@ -253,6 +253,20 @@ const STEPS: i32 = 100_000;
 /// Checks that only this database can make.
 const OWN_CHECKS: &[(&str, &str)] = &[
     (
+        "a document cannot be found by its identity",
+        "SELECT 'document ' || d.id FROM recent r CROSS JOIN doc d \
+         WHERE (d.id <= r.key_done \
+                OR d.id <= r.key_upto AND (r.key_hand IS NULL OR d.key < r.key_hand)) \
+         AND NOT EXISTS (SELECT 1 FROM identity i WHERE i.key = d.key AND i.id = d.id) LIMIT 1",
+    ),
+    (
+        "there are more identities than documents that have one",
+        "SELECT n || ' identities' FROM (SELECT count(*) AS n FROM identity) i \
+         WHERE n > (SELECT count(*) FROM recent r CROSS JOIN doc d \
+                    WHERE d.id <= r.key_done \
+                    OR d.id <= r.key_upto AND (r.key_hand IS NULL OR d.key < r.key_hand))",
+    ),
+    (
         "a document is not JSON",
         "SELECT 'document ' || id FROM doc WHERE NOT json_valid(body) LIMIT 1",
     ),

@@ -14,6 +14,7 @@ use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::row::Row;
 use crate::sqlite::file::HeldFile;
+use crate::sqlite::recent::Reading;
 
 /// Most stores that a thread remembers; a thread outlives the stores that tests open in turn.
 const REMEMBERED_MAX: usize = 4;
@@ -37,8 +38,8 @@ pub(crate) struct Probes {
 struct Probe {
     /// [`None`] once the store is closed, or when it became unusable.
     connection: Option<Connection>,
-    /// The number of commits when the open transaction began.
-    seen: Option<u64>,
+    /// The number of commits when the open transaction began, and the read that it is.
+    seen: Option<(u64, Reading)>,
 }
 
 impl Probes {
@@ -90,7 +91,7 @@ impl Probes {
     pub(crate) fn end_stale(&self) {
         let commits = self.commits.load(Ordering::Acquire);
         self.each(|probe| {
-            if probe.seen.is_some_and(|seen| seen != commits) {
+            if probe.seen.as_ref().is_some_and(|(seen, _)| *seen != commits) {
                 probe.end();
             }
         });
@@ -148,14 +149,15 @@ impl Probe {
         look: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let commits = probes.commits.load(Ordering::Acquire);
-        if self.seen != Some(commits) {
+        if self.seen.as_ref().is_none_or(|(seen, _)| *seen != commits) {
             self.end();
+            let reading = file.recent.enter();
             let connection = opened(&mut self.connection, file)?;
             if !probes.may_stay.load(Ordering::SeqCst) {
                 return look(connection);
             }
             connection.prepare_cached("BEGIN")?.execute([])?;
-            self.seen = Some(commits);
+            self.seen = Some((commits, reading));
             let found = look(connection);
             if found.is_err() || !probes.may_stay.load(Ordering::SeqCst) {
                 self.end();
@@ -167,15 +169,14 @@ impl Probe {
 
     fn end(&mut self) {
         let Some(connection) = self.connection.as_ref() else { return };
-        if self.seen.take().is_none() {
-            return;
-        }
+        let Some((_, reading)) = self.seen.take() else { return };
         let ended = connection.prepare_cached("COMMIT").and_then(|mut s| s.execute([]));
         if ended.is_err() && !connection.is_autocommit() {
             // A connection that cannot end its transaction would show an old state forever.
             tracing::error!("a read transaction could not be ended");
             self.connection = None;
         }
+        drop(reading);
     }
 }
 
@@ -215,7 +216,9 @@ pub(crate) fn by_uuid(connection: &Connection, uuid: Uuid) -> Result<Option<Row>
 
 pub(crate) fn by_key(connection: &Connection, key: NaturalKey) -> Result<Option<Row>, StoreError> {
     let mut statement = connection.prepare_cached(
-        "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc WHERE key = ?1",
+        "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc
+         WHERE id = coalesce(recent_identity((SELECT number FROM recent), ?1),
+                             (SELECT id FROM identity WHERE key = ?1))",
     )?;
     Ok(statement.query_row([key.0], document).optional()?)
 }
@@ -227,7 +230,11 @@ pub(crate) fn target(
 ) -> Result<Option<(DocumentId, Uuid, KindId)>, StoreError> {
     let read =
         |row: &SqlRow<'_>| Ok((DocumentId(row.get(0)?), Uuid(row.get(1)?), KindId(row.get(2)?)));
-    let mut own = connection.prepare_cached("SELECT id, uuid, kind FROM doc WHERE key = ?1")?;
+    let mut own = connection.prepare_cached(
+        "SELECT id, uuid, kind FROM doc
+         WHERE id = coalesce(recent_identity((SELECT number FROM recent), ?1),
+                             (SELECT id FROM identity WHERE key = ?1))",
+    )?;
     if let Some(found) = own.query_row([key.0], read).optional()? {
         return Ok(Some(found));
     }
@@ -243,12 +250,15 @@ pub(crate) fn referrers(
 ) -> Result<Vec<KindId>, StoreError> {
     // One hop per kind: the next greater kind that has an edge, so popular targets cost no scan.
     let mut next = connection.prepare_cached(
-        "SELECT kind FROM ref WHERE target = ?1 AND kind > ?2 AND source <> ?1 ORDER BY kind LIMIT 1",
+        "SELECT min(kind) FROM (
+             SELECT (SELECT kind FROM ref WHERE target = ?1 AND kind > ?2 AND source <> ?1
+                     ORDER BY kind LIMIT 1) AS kind
+             UNION ALL SELECT recent_kind((SELECT number FROM recent), ?1, ?2))",
     )?;
     let mut kinds = vec![];
     let mut last: i64 = -1;
     while kinds.len() < 20 {
-        let Some(kind) = next.query_row([target.0, last], |row| row.get::<_, i64>(0)).optional()?
+        let Some(kind) = next.query_row([target.0, last], |row| row.get::<_, Option<i64>>(0))?
         else {
             break;
         };

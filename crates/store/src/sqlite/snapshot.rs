@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
@@ -19,6 +19,7 @@ use crate::sql::{Sql, Value};
 use crate::sqlite::lock::{Reading, real_file};
 use crate::sqlite::open::open_existing;
 use crate::sqlite::probe::document;
+use crate::sqlite::recent::{Missing, unpack};
 use crate::sqlite::value::{list_of_keys, rows};
 use crate::tie::Tie;
 
@@ -32,6 +33,8 @@ pub(crate) struct SqliteSnapshot {
     connection: Arc<Mutex<Option<Connection>>>,
     /// Keeps the rest of this process from opening the files.
     _reading: Reading,
+    /// What is in the memory of a process that writes, once it was asked for.
+    missing: OnceLock<Missing>,
     /// Dropping it ends the thread that waits for the time.
     _alive: Sender<()>,
     time_max: Duration,
@@ -75,7 +78,13 @@ impl SqliteSnapshot {
                 }
             })
             .map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { connection, _reading: reading, _alive: alive, time_max })
+        Ok(Self {
+            connection,
+            missing: OnceLock::new(),
+            _reading: reading,
+            _alive: alive,
+            time_max,
+        })
     }
 
     fn read<T>(
@@ -237,14 +246,22 @@ impl SqliteSnapshot {
     ) -> Result<Vec<(NaturalKey, i64)>, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT d.key, d.id FROM json_each(?1) x CROSS JOIN doc d ON d.key = unhex(x.value)
+                "SELECT i.key, i.id FROM json_each(?1) x
+             CROSS JOIN identity i ON i.key = unhex(x.value)
              UNION ALL
              SELECT a.key, a.id FROM json_each(?1) x CROSS JOIN alias a ON a.key = unhex(x.value)",
             )?;
             let rows = statement.query_map([list_of_keys(keys)], |row| {
                 Ok((NaturalKey(row.get(0)?), row.get(1)?))
             })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let mut found = rows.collect::<Result<Vec<_>, _>>()?;
+            let identities = &self.missing(connection)?.identities;
+            for key in keys {
+                let from = identities.partition_point(|(other, _)| *other < key.0);
+                let same = identities[from..].iter().take_while(|(other, _)| *other == key.0);
+                found.extend(same.map(|(_, document)| (*key, *document)));
+            }
+            Ok(found)
         })
     }
 
@@ -255,15 +272,48 @@ impl SqliteSnapshot {
              ORDER BY target, kind, source LIMIT ?4",
             )?;
             let [target, kind, source] = after;
-            let rows = statement.query_map(params![target, kind, source, rows_max], |row| {
-                Ok(Edge {
-                    target: DocumentId(row.get(0)?),
-                    kind: KindId(row.get(1)?),
-                    source: DocumentId(row.get(2)?),
-                })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let mut rows = statement.query(params![target, kind, source, rows_max])?;
+            let wanted = usize::try_from(rows_max).unwrap_or(usize::MAX);
+            let mut page = Vec::with_capacity(wanted.min(1_024));
+            let missing = &self.missing(connection)?.edges;
+            let from = missing.partition_point(|edge| {
+                let (to, of, by) = unpack(*edge);
+                [to, of.into(), by] <= after
+            });
+            let mut missing = missing[from..].iter().map(|edge| unpack(*edge)).peekable();
+            // Both are in order, and so is what they make together.
+            while page.len() < wanted {
+                let row = rows.next()?;
+                let stored = match row {
+                    Some(row) => Some((row.get(0)?, row.get(1)?, row.get(2)?)),
+                    None => None,
+                };
+                let is_before = |edge: &(i64, u16, i64)| stored.is_none_or(|stored| *edge < stored);
+                page.extend(
+                    std::iter::from_fn(|| missing.next_if(is_before)).take(wanted - page.len()),
+                );
+                match stored {
+                    Some(stored) if page.len() < wanted => page.push(stored),
+                    Some(_) => {}
+                    None => break,
+                }
+            }
+            let edge = |(target, kind, source)| Edge {
+                target: DocumentId(target),
+                kind: KindId(kind),
+                source: DocumentId(source),
+            };
+            Ok(page.into_iter().map(edge).collect())
         })
+    }
+
+    /// Returns what is not in the tables of identities and edges yet.
+    fn missing(&self, connection: &Connection) -> Result<&Missing, StoreError> {
+        if let Some(missing) = self.missing.get() {
+            return Ok(missing);
+        }
+        let found = Missing::read(connection)?;
+        Ok(self.missing.get_or_init(|| found))
     }
 
     pub(crate) fn aliases(

@@ -5,6 +5,7 @@
     reason = "a checkpoint that could not be done is tried again later"
 )]
 
+mod recent;
 mod repeat;
 mod run;
 mod target_cache;
@@ -29,19 +30,34 @@ use crate::sqlite::checkpoint::{self, Checkpointer};
 use crate::sqlite::erase;
 use crate::sqlite::error::of_commit;
 use crate::sqlite::reach::{ChangedTies, Climbs};
+use crate::sqlite::recent::Positions;
 use crate::sqlite::shared::Shared;
 use crate::sqlite::statements::write_counts;
-use crate::store::Job;
+use crate::sqlite::writer::recent::RecentWriter;
+use crate::store::{Job, Options};
 
 /// Pause between two attempts to write to a disk that has failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Starts the writer of a file; `length` is the most jobs that may wait.
+/// Rows that an idle writer moves to their tables in one transaction.
+const MOVED_MAX: usize = 8_192;
+/// Rows that a writer moves in one transaction when the store is closed and no job waits.
+const MOVED_AT_CLOSE_MAX: usize = 131_072;
+/// Pause between two such transactions, in which jobs come first.
+const MOVED_PAUSE: Duration = Duration::from_millis(1);
+/// Longest time that moving rows takes when the store is closed; the next start finds the others.
+const MOVED_TIME_MAX: Duration = Duration::from_secs(5);
+/// Number of rows that are gone from memory from which on readers of older states are ended.
+const GONE_MAX: usize = 16_384;
+/// Transactions between two looks at that.
+const GONE_EACH: u32 = 16;
+
+/// Starts the writer of a file whose identities and edges have been moved up to `positions`.
 pub(crate) fn start(
     connection: Connection,
     shared: Arc<Shared>,
-    length: usize,
-    wal_bytes_max: u64,
+    positions: Positions,
+    options: &Options,
 ) -> Result<Queue, StoreError> {
     let waiting = Arc::clone(&shared.waiting);
     let locked = Arc::clone(&shared);
@@ -55,14 +71,16 @@ pub(crate) fn start(
         climbs: Climbs::default(),
         changed_ties: ChangedTies::default(),
         access_version: None,
+        recent: RecentWriter::new(&shared.file.recent, positions, options.recent_documents),
+        transactions: 0,
         connection,
-        checkpointer: Checkpointer::start(&shared, wal_bytes_max)?,
+        checkpointer: Checkpointer::start(&shared, options.wal_bytes_max)?,
         shared,
         log_may_shrink: true,
         postponed: None,
         is_troubled: false,
     };
-    Queue::start(length, waiting, move |arrivals| {
+    Queue::start(options.queue, waiting, move |arrivals| {
         writer.work(&arrivals);
         locked.file.unlock();
     })
@@ -86,6 +104,10 @@ pub(crate) struct Writer {
     changed_ties: ChangedTies,
     /// The version of clients and their rights, as long as nothing may have changed it.
     access_version: Option<i64>,
+    /// Identities and edges, in memory and in their tables.
+    recent: RecentWriter,
+    /// Number of transactions since readers of older states were looked at.
+    transactions: u32,
     checkpointer: Checkpointer,
     /// Whether something was written since the idle writer last looked at the log.
     log_may_shrink: bool,
@@ -101,6 +123,7 @@ impl Writer {
         let mut group: Vec<Box<dyn Job>> = vec![];
         while let Some(first) = self.wait(arrivals) {
             self.begun = (self.last_id, self.last_change_version);
+            self.recent.begin();
             let mut ended = self.shared.file.check_place().and_then(|()| {
                 self.connection.execute_batch("BEGIN IMMEDIATE").map_err(Into::into)
             });
@@ -129,7 +152,7 @@ impl Writer {
                 self.shared
                     .newest_change_version
                     .store(self.last_change_version, Ordering::Release);
-                self.shared.probes.committed();
+                self.committed();
                 self.shared.climbs.forget(&std::mem::take(&mut self.changed_ties));
                 self.checkpointer.log_has_grown();
                 self.log_may_shrink = true;
@@ -153,27 +176,89 @@ impl Writer {
                 self.checkpointer.restarted();
             }
         }
+        self.move_rest();
         // Two checkpoints at once would be in each other's way.
         drop(self.checkpointer);
         checkpoint::finish(&self.connection, &self.shared);
     }
 
-    /// Waits for a job. If none comes for a while, it empties a log that has grown, and retries a
-    /// disk that has failed.
+    /// Waits for a job. If none comes for a while, it moves what is in memory to the tables, empties a
+    /// log that has grown, and retries a disk that has failed.
     fn wait(&mut self, arrivals: &Arrivals) -> Option<Box<dyn Job>> {
-        while self.log_may_shrink || self.is_troubled {
-            let time = if self.is_troubled { PAUSE } else { checkpoint::IDLE };
+        let mut is_moving = false;
+        while self.log_may_shrink || self.is_troubled || is_moving {
+            let time = match (self.is_troubled, is_moving) {
+                (true, _) => PAUSE,
+                (false, true) => MOVED_PAUSE,
+                (false, false) => checkpoint::IDLE,
+            };
             match arrivals.next_within(time) {
                 Next::One(job) => return Some(job),
                 Next::Closed => return None,
                 Next::Nothing => {
-                    self.give_memory_back();
-                    self.log_may_shrink = !checkpoint::shrink(&self.connection, &self.shared);
                     self.try_again();
+                    is_moving =
+                        self.recent.is_filled() && !self.is_troubled && self.move_some(MOVED_MAX);
+                    if !is_moving {
+                        self.give_memory_back();
+                        self.log_may_shrink = !checkpoint::shrink(&self.connection, &self.shared);
+                    }
                 }
             }
         }
         arrivals.next()
+    }
+
+    /// Notes that a transaction is durable.
+    fn committed(&mut self) {
+        self.shared.probes.committed();
+        self.recent.committed();
+        self.transactions += 1;
+        if self.transactions >= GONE_EACH {
+            self.transactions = 0;
+            if self.recent.gone() > GONE_MAX {
+                self.shared.probes.end_stale();
+            }
+        }
+    }
+
+    /// Moves some of what is in memory to the tables, in a transaction of its own. Returns whether it
+    /// could.
+    fn move_some(&mut self, most: usize) -> bool {
+        self.begun = (self.last_id, self.last_change_version);
+        self.recent.begin();
+        let moved = self
+            .shared
+            .file
+            .check_place()
+            .and_then(|()| Ok(self.connection.execute_batch("BEGIN IMMEDIATE")?))
+            .and_then(|()| self.recent.settle(&self.connection, self.last_id, most))
+            .and_then(|()| self.connection.execute_batch("COMMIT").map_err(of_commit));
+        match moved {
+            Ok(()) => {
+                self.committed();
+                self.checkpointer.log_has_grown();
+                true
+            }
+            Err(error) => {
+                tracing::warn!(%error, "identities and edges stay in memory");
+                if !self.connection.is_autocommit() {
+                    _ = self.connection.execute_batch("ROLLBACK");
+                }
+                self.recent.undo();
+                self.settle(error);
+                false
+            }
+        }
+    }
+
+    /// Moves what is in memory to the tables, as far as time permits.
+    fn move_rest(&mut self) {
+        let begun = Instant::now();
+        while self.recent.is_filled()
+            && begun.elapsed() < MOVED_TIME_MAX
+            && self.move_some(MOVED_AT_CLOSE_MAX)
+        {}
     }
 
     /// Forgets what only a large load needs, and the pages in memory: the system still has most of
@@ -187,6 +272,7 @@ impl Writer {
 
     fn commit(&mut self) -> Result<(), StoreError> {
         write_counts(&self.connection, self.tally.drain())?;
+        self.recent.end(&self.connection, self.last_id)?;
         let begun = Instant::now();
         self.connection.execute_batch("COMMIT").map_err(of_commit)?;
         self.shared.commits.note(begun.elapsed());

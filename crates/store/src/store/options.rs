@@ -28,6 +28,9 @@ pub struct Options {
     pub cache_kib: u32,
     /// SQLite: size of the write-ahead log, in bytes, beyond which it is restarted.
     pub wal_bytes_max: u64,
+    /// SQLite: for how many documents identities, and up to four times as many edges, are kept in
+    /// memory until they move to their tables; 100 to 250 bytes a document.
+    pub recent_documents: usize,
     /// PostgreSQL: longest silence of the server before a writing connection counts as lost. Must
     /// be longer than the 15 s that a node waits for another one.
     pub silence_max: Duration,
@@ -39,6 +42,9 @@ pub struct Options {
 impl Options {
     /// The most bytes of SQLite's write-ahead log before writes wait for it, unless something else is set.
     pub const WAL_BYTES_MAX: u64 = 64 << 20;
+
+    /// How many documents' identities and edges are kept in memory unless something else is set.
+    pub const RECENT_DOCUMENTS: usize = 262_144;
 
     /// Returns the default options for a location.
     pub fn new(url: StoreUrl) -> Self {
@@ -52,6 +58,7 @@ impl Options {
             page_bytes: 4_096,
             cache_kib: 16_384,
             wal_bytes_max: Self::WAL_BYTES_MAX,
+            recent_documents: Self::RECENT_DOCUMENTS,
             silence_max: crate::postgres::SILENCE_MAX,
             strict: None,
         }

@@ -5,18 +5,35 @@ use crate::id::{DocumentId, KindId, Uuid};
 use crate::row::References;
 use crate::sql::{Sql, Value};
 use crate::store::Store;
+use crate::store::handle::Engine;
 
-/// Selects deletions of a kind, with the document that has the identity now.
-const DELETIONS: &str = "SELECT t.uuid, t.cv, t.key_values, t.marks, d.uuid FROM tomb t
-     LEFT JOIN doc d ON d.key = t.key
-     WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3
-     ORDER BY t.cv LIMIT ?4";
-/// Selects deletions of a kind whose identity no document has.
-const FOR_GOOD: &str =
-    "SELECT t.uuid, t.cv, t.key_values, t.marks, CAST(NULL AS bigint) FROM tomb t
-     WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3
-       AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.key = t.key)
-     ORDER BY t.cv LIMIT ?4";
+/// The statements that select deletions of a kind; `$has_key` tests whether the document `d` has the
+/// identity of the deleted one.
+macro_rules! deletions {
+    ($has_key:literal) => {
+        [
+            // With the document that has the identity now.
+            concat!(
+                "SELECT t.uuid, t.cv, t.key_values, t.marks, d.uuid FROM tomb t LEFT JOIN doc d ON ",
+                $has_key,
+                " WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3 ORDER BY t.cv LIMIT ?4"
+            ),
+            // Only those whose identity no document has.
+            concat!(
+                "SELECT t.uuid, t.cv, t.key_values, t.marks, CAST(NULL AS bigint) FROM tomb t \
+                 WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3 \
+                 AND NOT EXISTS (SELECT 1 FROM doc d WHERE ",
+                $has_key,
+                ") ORDER BY t.cv LIMIT ?4"
+            ),
+        ]
+    };
+}
+const IN_FILE: [&str; 2] = deletions!(
+    "d.id = coalesce(recent_identity((SELECT number FROM recent), t.key), \
+     (SELECT id FROM identity WHERE key = t.key))"
+);
+const IN_DATABASE: [&str; 2] = deletions!("d.key = t.key");
 const HOLDERS: &str =
     "SELECT holder, via FROM tie WHERE label = ?1 AND item = ?2 ORDER BY via, holder LIMIT ?3";
 const PAST_HOLDERS: &str =
@@ -59,7 +76,11 @@ impl Store {
     ///
     /// The same as [`Store::list`].
     pub async fn deletions(&self, of: Deletions, limit: u16) -> Result<Vec<Deletion>, StoreError> {
-        let text = if of.for_good { FOR_GOOD } else { DELETIONS };
+        let texts = match &*self.engine {
+            Engine::Sqlite(_) => IN_FILE,
+            Engine::Postgres(_) => IN_DATABASE,
+        };
+        let text = texts[usize::from(of.for_good)];
         let kind = i64::from(of.kind.0).into();
         let arguments = vec![kind, of.after.into(), of.upto.into(), i64::from(limit).into()];
         let rows = self.query(Sql::new(text, arguments)).await?;

@@ -12,6 +12,7 @@ mod log;
 mod moments;
 mod numbers;
 mod promises;
+mod recent;
 mod rehearsals;
 mod snapshots;
 mod support;

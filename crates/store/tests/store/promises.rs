@@ -276,7 +276,8 @@ fn a_prerelease_store_with_documents_is_refused_and_an_empty_one_is_migrated() {
         }
         drop(store);
         let connection = rusqlite::Connection::open(place.file()).unwrap();
-        let as_before = "DROP TABLE bulk_chunk; DROP TABLE bulk_file; DROP TABLE bulk_operation; \
+        let as_before = "DROP TABLE identity; DROP TABLE recent; CREATE UNIQUE INDEX doc_key ON doc (key); \
+             DROP TABLE bulk_chunk; DROP TABLE bulk_file; DROP TABLE bulk_operation; \
              DROP TABLE published; DROP TABLE published_item; DROP TABLE published_state; \
              DROP TABLE subscription; DROP TABLE course; \
              DROP TABLE course_version; DROP TABLE course_file; DROP TABLE course_learner; \
@@ -317,7 +318,8 @@ fn a_store_of_the_first_release_is_migrated_with_its_counts() {
     }
     delete(&store, "y");
     drop(store);
-    let as_before = "DROP TABLE bulk_chunk; DROP TABLE bulk_file; DROP TABLE bulk_operation; \
+    let as_before = "DROP TABLE identity; DROP TABLE recent; CREATE UNIQUE INDEX doc_key ON doc (key); \
+             DROP TABLE bulk_chunk; DROP TABLE bulk_file; DROP TABLE bulk_operation; \
              DROP TABLE published; DROP TABLE published_item; DROP TABLE published_state; \
              DROP TABLE subscription; DROP TABLE course; \
              DROP TABLE course_version; DROP TABLE course_file; DROP TABLE course_learner; \
@@ -335,6 +337,8 @@ fn a_store_of_the_first_release_is_migrated_with_its_counts() {
     let (store, a) = place.open();
 
     assert_eq!(Store::check(store.url()).unwrap().problems, [""; 0]);
+    assert!(store.document_by_key_blocking(key("x")).unwrap().is_some());
+    assert!(store.document_by_key_blocking(key("y")).unwrap().is_none());
     assert_eq!(create(&store, document(a, "z", vec![])), 4, "it is no copy");
     delete(&store, "x");
     assert_eq!(Store::check(store.url()).unwrap().problems, [""; 0]);

@@ -115,9 +115,11 @@ impl Merge {
         };
         let text = self.text.get_or_insert_with(|| {
             let query = match lead {
-                None => "SELECT t.source AS id FROM ref t WHERE t.target = n.x AND t.kind = ?2 \
-                     AND t.source > ?3 AND t.source <= ?4 ORDER BY t.source LIMIT ?5"
-                    .to_owned(),
+                None => format!(
+                    "SELECT t.source AS id FROM ref t WHERE t.target = n.x AND t.kind = ?2 \
+                     AND t.source > ?3 AND t.source <= ?4{} ORDER BY id LIMIT ?5",
+                    S::DIALECT.or_recent("n.x", "?2", ("?3", "?4"), "?5"),
+                ),
                 Some(past) => {
                     let of = |table: &str| {
                         format!(

@@ -3,51 +3,39 @@
 //! A store whose load was interrupted is completed when it is opened next. Everything is derived
 //! from the documents that are there.
 
-use rusqlite::{Connection, OptionalExtension, Statement, params};
+use rusqlite::{Connection, Statement, params};
 
 use super::edges::Edges;
 use crate::error::StoreError;
 use crate::row::References;
 use crate::sqlite::lock::folder_of;
+use crate::sqlite::recent::{self, ADD_EDGE};
 
 /// Name of the row of `place` that says what a direct load has left out.
 const LEFT_OUT: &str = "left_out";
 
-/// The indexes whose entries are in no order that documents are created in.
-const LEFT_OUT_INDEXES: [&str; 1] = ["doc_key"];
-
-/// Drops the indexes that are built last, and notes how they are made.
+/// Notes that the edges and the identities are left out, and removes the identities that are there.
 pub(super) fn leave_out(connection: &Connection) -> Result<(), StoreError> {
-    let mut made = vec![];
-    for index in LEFT_OUT_INDEXES {
-        let text = "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?1";
-        let sql: Option<String> =
-            connection.query_row(text, [index], |row| row.get(0)).optional()?.flatten();
-        if let Some(sql) = sql {
-            connection.execute_batch(&format!("DROP INDEX {index}"))?;
-            made.push(sql);
-        }
-    }
+    connection.execute("DELETE FROM identity", [])?;
     connection.execute(
-        "INSERT INTO place (name, value) VALUES (?1, ?2)
+        "INSERT INTO place (name, value) VALUES (?1, '')
          ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        params![LEFT_OUT, made.join(";\n")],
+        [LEFT_OUT],
     )?;
     Ok(())
 }
 
-/// Returns how the indexes are made that an interrupted load has left out; [`None`] if the store is
-/// complete.
-fn left_out(connection: &Connection) -> Result<Option<String>, StoreError> {
-    let text = "SELECT value FROM place WHERE name = ?1";
-    Ok(connection.query_row(text, [LEFT_OUT], |row| row.get(0)).optional()?)
+/// Returns whether a load has left something out.
+fn is_left_out(connection: &Connection) -> Result<bool, StoreError> {
+    let text = "SELECT EXISTS (SELECT 1 FROM place WHERE name = ?1)";
+    Ok(connection.query_row(text, [LEFT_OUT], |row| row.get(0))?)
 }
 
 /// Refuses a store that has to be completed first.
 pub(crate) fn refuse_incomplete(connection: &Connection) -> Result<(), StoreError> {
     let has_place = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'place'";
     if connection.query_row(has_place, [], |row| row.get::<_, i64>(0))? == 0
-        || left_out(connection)?.is_none()
+        || !is_left_out(connection)?
     {
         return Ok(());
     }
@@ -60,9 +48,11 @@ pub(crate) fn refuse_incomplete(connection: &Connection) -> Result<(), StoreErro
 
 /// Completes a store whose load was interrupted.
 pub(crate) fn complete_if_left(connection: &Connection) -> Result<(), StoreError> {
-    let Some(indexes) = left_out(connection)? else { return Ok(()) };
+    if !is_left_out(connection)? {
+        return Ok(());
+    }
     tracing::warn!("a direct load was interrupted: the store is completed with what was loaded");
-    complete(connection, &indexes, None)
+    complete(connection, None)
 }
 
 /// Completes the store; `edges` are those of all documents, if they are known.
@@ -70,23 +60,16 @@ pub(super) fn complete_with(
     connection: &Connection,
     edges: Option<Edges>,
 ) -> Result<(), StoreError> {
-    match left_out(connection)? {
-        Some(indexes) => complete(connection, &indexes, edges),
-        None => Ok(()),
-    }
+    if is_left_out(connection)? { complete(connection, edges) } else { Ok(()) }
 }
 
-fn complete(
-    connection: &Connection,
-    indexes: &str,
-    edges: Option<Edges>,
-) -> Result<(), StoreError> {
+fn complete(connection: &Connection, edges: Option<Edges>) -> Result<(), StoreError> {
     let edges = match edges {
         Some(edges) => edges,
         None => derive(connection)?,
     };
     connection.execute_batch("BEGIN IMMEDIATE")?;
-    let done = write(connection, indexes, edges).and_then(|()| {
+    let done = write(connection, edges).and_then(|()| {
         connection.execute("DELETE FROM place WHERE name = ?1", [LEFT_OUT])?;
         connection.execute_batch("COMMIT")?;
         Ok(())
@@ -97,14 +80,12 @@ fn complete(
     done
 }
 
-fn write(connection: &Connection, indexes: &str, edges: Edges) -> Result<(), StoreError> {
+fn write(connection: &Connection, edges: Edges) -> Result<(), StoreError> {
     connection.execute("DELETE FROM ref", [])?;
-    let mut insert =
-        connection.prepare("INSERT INTO ref (target, kind, source) VALUES (?1, ?2, ?3)")?;
+    let mut insert = connection.prepare(ADD_EDGE)?;
     edges.each_sorted(|edge| add(&mut insert, edge))?;
     drop(insert);
-    connection.execute_batch(indexes)?;
-    Ok(())
+    recent::fill_identities(connection)
 }
 
 fn add(

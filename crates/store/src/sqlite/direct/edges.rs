@@ -12,17 +12,12 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::id::Uuid;
+use crate::sqlite::recent::{Edge, pack, unpack};
 
 /// Most edges in memory: 64 megabytes.
 const EDGES_MAX: usize = 4 << 20;
 /// Fewest edges that are worth a second thread.
 const THREADS_FROM: usize = 100_000;
-/// Bits of a document's number, which a counter never reaches.
-const NUMBER_BITS: u32 = 56;
-
-/// An edge: target, kind of the source, source.
-pub(super) type Edge = (i64, u16, i64);
-
 /// Edges that are being collected.
 pub(super) struct Edges {
     /// Where runs are written.
@@ -136,24 +131,14 @@ fn merge(edges: &mut [u128]) {
     edges.sort();
 }
 
-fn pack((target, kind, source): Edge) -> u128 {
-    let number = |number: i64| u128::from(number.unsigned_abs());
-    number(target) << (NUMBER_BITS + 16) | u128::from(kind) << NUMBER_BITS | number(source)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "each part is cut out by its bits")]
-fn unpack(edge: u128) -> Edge {
-    let number = |bits: u128| (bits & ((1 << NUMBER_BITS) - 1)) as i64;
-    (number(edge >> (NUMBER_BITS + 16)), (edge >> NUMBER_BITS) as u16, number(edge))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sqlite::recent::NUMBER_MAX;
 
     #[test]
     fn edges_are_sorted_in_memory_and_on_disk() {
-        let last = (1 << NUMBER_BITS) - 1;
+        let last = NUMBER_MAX;
         let mut expected: Vec<Edge> = (0..150_000_i64)
             .zip((0..3).cycle())
             .map(|(at, kind)| ((at * 7_919) % 101, kind, at))

@@ -22,6 +22,7 @@ impl Writer {
         mut writes: Vec<Write>,
     ) -> Result<Result<i64, StoreError>, StoreError> {
         let before = (self.last_id, self.last_change_version);
+        let mark = self.recent.mark();
         let is_parts = |write: &Write| matches!(write, Write::Part(_) | Write::Rows(..));
         let may_fail = writes.iter().any(|write| is_parts(write) || matches!(write, Write::Sql(_)));
         let is_parts_only = writes.iter().all(is_parts);
@@ -42,6 +43,7 @@ impl Writer {
             Err(error) if may_fail => {
                 self.connection.execute_batch("ROLLBACK TO plan; RELEASE plan")?;
                 (self.last_id, self.last_change_version) = before;
+                self.recent.undo_to(&mark);
                 if !is_parts_only {
                     self.targets.forget_all();
                     self.climbs.forget();
@@ -60,6 +62,7 @@ impl Writer {
     /// Forgets everything that the open transaction may have changed.
     pub(super) fn forget(&mut self) {
         (self.last_id, self.last_change_version) = self.begun;
+        self.recent.undo();
         self.tally.clear();
         self.targets.forget_all();
         self.climbs.forget();

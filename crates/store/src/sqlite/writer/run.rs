@@ -3,6 +3,7 @@
 use crate::error::StoreError;
 use crate::id::NaturalKey;
 use crate::plan::{ACCESS_VERSION, Answer, Ask, Target};
+use crate::row::Row;
 use crate::sqlite::probe;
 use crate::sqlite::select::passed;
 use crate::sqlite::value::rows;
@@ -45,8 +46,9 @@ impl Writer {
             return Ok(Some(target));
         }
         let found = probe::target(&self.connection, key)?;
-        if let Some(target) = found {
-            self.targets.found(key, target);
+        match found {
+            Some(target) => self.targets.found(key, target),
+            None => self.recent.is_absent(key),
         }
         Ok(found)
     }
@@ -74,10 +76,18 @@ impl Writer {
         self.climbs.reach(&self.connection, start, way)
     }
 
+    fn document(&mut self, key: NaturalKey) -> Result<Option<Row>, StoreError> {
+        let found = probe::by_key(&self.connection, key)?;
+        if found.is_none() {
+            self.recent.is_absent(key);
+        }
+        Ok(found)
+    }
+
     fn answer(&mut self, ask: &Ask) -> Result<Answer, StoreError> {
         let connection = &self.connection;
         Ok(match ask {
-            Ask::Document(key) => Answer::Document(probe::by_key(connection, *key)?),
+            Ask::Document(key) => Answer::Document(self.document(*key)?),
             Ask::DocumentByUuid(uuid) => Answer::Document(probe::by_uuid(connection, *uuid)?),
             Ask::Target(key) => Answer::Target(self.target(*key)?),
             Ask::Referrers(id) => Answer::Referrers(probe::referrers(connection, *id)?),

@@ -31,6 +31,7 @@ impl Writer {
             Write::Sql(sql) => {
                 // It may change anything.
                 self.targets.forget_all();
+                self.recent.forget_absent();
                 self.climbs.forget();
                 self.changed_ties.add_any();
                 self.access_version = None;
@@ -66,6 +67,7 @@ impl Writer {
             packed,
             new.body
         ])?;
+        self.recent.add_identity(&self.connection, new.key, id)?;
         if let Some(alias) = new.alias {
             self.connection.prepare_cached(ADD_ALIAS)?.execute(params![id, alias.0])?;
         }
@@ -133,6 +135,7 @@ impl Writer {
             tally.push((Count::PastTies(tie.label.0), 1));
         }
         self.connection.prepare_cached("DELETE FROM doc WHERE id = ?1")?.execute([row.id.0])?;
+        self.recent.remove_identity(&self.connection, row.key)?;
         self.targets.forget(row.key);
         let mut remove_alias =
             self.connection.prepare_cached("DELETE FROM alias WHERE id = ?1 RETURNING key")?;
@@ -184,17 +187,16 @@ impl Writer {
         Ok(())
     }
 
-    fn edge(&self, target: DocumentId, kind: u16, source: i64) -> Result<(), StoreError> {
-        self.connection
-            .prepare_cached("INSERT INTO ref (target, kind, source) VALUES (?1, ?2, ?3)")?
-            .execute(params![target.0, kind, source])?;
-        Ok(())
+    fn edge(&mut self, target: DocumentId, kind: u16, source: i64) -> Result<(), StoreError> {
+        self.recent.add_edge(&self.connection, (target.0, kind, source))
     }
 
-    fn remove_edge(&self, target: DocumentId, kind: u16, source: i64) -> Result<(), StoreError> {
-        self.connection
-            .prepare_cached("DELETE FROM ref WHERE target = ?1 AND kind = ?2 AND source = ?3")?
-            .execute(params![target.0, kind, source])?;
-        Ok(())
+    fn remove_edge(
+        &mut self,
+        target: DocumentId,
+        kind: u16,
+        source: i64,
+    ) -> Result<(), StoreError> {
+        self.recent.remove_edge(&self.connection, (target.0, kind, source))
     }
 }

@@ -1,0 +1,1 @@
+-- Nodes that share a database keep nothing in memory that others would have to find in its tables.

@@ -1,0 +1,32 @@
+//! The edges of a store, to compare one store with another.
+
+use std::collections::HashMap;
+
+use homeroom_store::{DocumentId, Edge, NaturalKey, SnapshotOptions, Store, StoreError};
+
+/// Returns the identities of the two documents of each edge, target first, in order.
+///
+/// # Errors
+///
+/// Those of a snapshot.
+pub fn edges(store: &Store) -> Result<Vec<[NaturalKey; 2]>, StoreError> {
+    let snapshot = store.snapshot_blocking(&SnapshotOptions::default())?;
+    let mut all: Vec<Edge> = vec![];
+    loop {
+        let page = snapshot.edges(all.last().copied())?;
+        if page.is_empty() {
+            break;
+        }
+        all.extend(page);
+    }
+    let mut ids: Vec<DocumentId> = all.iter().flat_map(|edge| [edge.target, edge.source]).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let identities = snapshot.identities(&ids)?;
+    let keys: HashMap<DocumentId, NaturalKey> =
+        identities.into_iter().map(|one| (one.id, one.key)).collect();
+    let mut edges: Vec<_> =
+        all.iter().map(|edge| [keys[&edge.target], keys[&edge.source]]).collect();
+    edges.sort_unstable_by_key(|[target, source]| (target.0, source.0));
+    Ok(edges)
+}
