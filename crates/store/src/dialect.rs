@@ -199,7 +199,7 @@ impl Dialect {
     /// whose edges to a target are in memory, in order; only the first `most` are wanted.
     pub(crate) fn recent_sources(
         self,
-        target: &str,
+        target: DocumentId,
         kind: &str,
         (after, upto): (DocumentId, DocumentId),
         most: Option<u64>,
@@ -207,8 +207,9 @@ impl Dialect {
     ) -> Option<String> {
         let Self::Sqlite = self else { return None };
         let most = most.map_or(-1, |most| i64::try_from(most).unwrap_or(i64::MAX));
+        let target = bind(target.0.into());
         let (after, upto, most) = (bind(after.0.into()), bind(upto.0.into()), bind(most.into()));
-        Some(recent_sources(target, kind, (&after, &upto), &most))
+        Some(recent_sources(&target, kind, (&after, &upto), &most))
     }
 
     /// Returns what adds to a query for the sources of edges those that are in memory.

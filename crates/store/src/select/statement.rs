@@ -128,9 +128,8 @@ impl Candidates {
             let is_plain =
                 query.targets.len() < 2 && query.changed.is_none() && query.conditions.is_empty();
             let most = most.filter(|_| is_plain);
-            let target = bind(target.0.into());
-            let recent =
-                dialect.recent_sources(&target, &kind, (query.after, query.upto), most, &mut bind);
+            let range = (query.after, query.upto);
+            let recent = dialect.recent_sources(target, &kind, range, most, &mut bind);
             parts.extend(recent.map(|recent| {
                 let from = if query.needs_document() {
                     let on = "d.id = r.value";
