@@ -4,6 +4,7 @@ use homeroom_store::{
     Answer, Ask, Decide, Decision, DocumentId, KindId, Lane, NaturalKey, NewDocument, Options,
     Plan, References, Refused, Sql, Store, StoreUrl, Tombstone, Uuid, Value, Write,
 };
+use homeroom_testkit::edges;
 
 pub fn key(name: u8) -> NaturalKey {
     NaturalKey::of("k", [&[name][..]])
@@ -181,17 +182,19 @@ pub fn told(outcome: Result<homeroom_store::Ran<String>, Refused<String>>) -> St
 
 /// Returns everything that a store contains.
 pub fn holds(store: &Store) -> Vec<Vec<Vec<Value>>> {
-    [
+    let mut all = [
         "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc ORDER BY id",
         "SELECT id, key FROM alias ORDER BY id",
-        "SELECT target, kind, source FROM ref ORDER BY target, kind, source",
         "SELECT kind, block, n FROM tally WHERE n <> 0 ORDER BY kind, block",
         "SELECT cv, kind, uuid, key, key_values, modified FROM tomb ORDER BY cv",
         "SELECT id, name FROM kind ORDER BY id",
         "SELECT owner, taken FROM job_turn ORDER BY owner",
     ]
     .map(|text| store.query_blocking(Sql::new(text, vec![])).unwrap())
-    .to_vec()
+    .to_vec();
+    let edges = edges(store).unwrap().into_iter();
+    all.push(edges.map(|keys| keys.map(|key| key.0.to_vec().into()).into()).collect());
+    all
 }
 
 /// Returns the kinds of every store in these tests.
