@@ -329,7 +329,9 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 fn options(file: &Path, recent_documents: usize) -> Options {
-    Options { recent_documents, ..Options::for_file(file) }
+    // A moment is held while much is written, also on a busy machine.
+    let list_deadline = std::time::Duration::from_mins(1);
+    Options { recent_documents, list_deadline, ..Options::for_file(file) }
 }
 
 fn kinds(store: &Store) -> [KindId; 2] {
