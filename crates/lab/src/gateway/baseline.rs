@@ -11,7 +11,8 @@ pub struct Baseline {
     pub started: String,
     /// The version of the earlier run's generator.
     pub generator_version: String,
-    /// The loss of throughput from which a cell counts as worse, as a share.
+    /// The loss from which a cell counts as worse, as a share: of requests for the same processor time, or of
+    /// throughput on a machine of the same speed where a processor time is not known.
     pub tolerance: f64,
     /// One row for each cell that both runs have.
     pub rows: Vec<BaselineRow>,
@@ -78,7 +79,12 @@ impl Baseline {
 }
 
 fn row(then: &Compared, now: &Compared, tolerance: f64) -> BaselineRow {
-    let is_slower = now.throughput < then.throughput * (1.0 - tolerance);
+    let machine = if then.spin > 0.0 && now.spin > 0.0 { now.spin / then.spin } else { 1.0 };
+    // A machine that is busy otherwise gives a gateway less time, and each request costs the same of it.
+    let is_slower = match then.cpu_us.zip(now.cpu_us) {
+        Some((then, now)) if then > 0.0 => now > then / (1.0 - tolerance),
+        _ => now.throughput < then.throughput * machine * (1.0 - tolerance),
+    };
     let fails_more = now.error_percent > then.error_percent + ERROR_POINTS_MAX;
     BaselineRow {
         plan: now.plan,
@@ -86,7 +92,7 @@ fn row(then: &Compared, now: &Compared, tolerance: f64) -> BaselineRow {
         p99_ms: [then.p99_ms, now.p99_ms],
         error_percent: [then.error_percent, now.error_percent],
         cpu_us_per_request: then.cpu_us.zip(now.cpu_us).map(|(then, now)| [then, now]),
-        machine: if then.spin > 0.0 { now.spin / then.spin } else { 1.0 },
+        machine,
         worse: is_slower || fails_more,
     }
 }
@@ -99,7 +105,21 @@ mod tests {
     fn cell(users: u32, throughput: f64, error_percent: f64) -> Compared {
         let scenario = GatewayScenario::Passthrough;
         let plan = CellPlan { scenario, users, size_bytes: 50, delay_ms: 0 };
-        Compared { plan, throughput, p99_ms: 5.0, error_percent, cpu_us: Some(9.0), spin: 400.0 }
+        Compared { plan, throughput, p99_ms: 5.0, error_percent, cpu_us: None, spin: 400.0 }
+    }
+
+    #[test]
+    fn processor_time_counts_where_it_is_known_and_else_what_the_machine_does() {
+        let worse = |then: Compared, now: Compared| row(&then, &now, 0.1).worse;
+        let then = Compared { cpu_us: Some(9.0), ..cell(100, 1000.0, 0.0) };
+
+        let busy = Compared { cpu_us: Some(9.5), ..cell(100, 500.0, 0.0) };
+        assert!(!worse(then, busy), "half of the throughput for the same work");
+        let dearer = Compared { cpu_us: Some(10.1), ..cell(100, 1000.0, 0.0) };
+        assert!(worse(then, dearer));
+        let slow_machine = Compared { spin: 200.0, ..cell(100, 480.0, 0.0) };
+        assert!(!worse(then, slow_machine), "the machine is half as fast, too");
+        assert!(worse(then, Compared { spin: 200.0, ..cell(100, 400.0, 0.0) }));
     }
 
     #[test]

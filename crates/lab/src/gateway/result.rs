@@ -150,8 +150,8 @@ impl CellResult {
 }
 
 impl GatewayFile {
-    /// Adds the comparison with an earlier run. A cell that lost more than this share of its
-    /// throughput counts as worse.
+    /// Adds the comparison with an earlier run. A cell that lost more than this share of the requests for
+    /// the same processor time counts as worse, or of its throughput where that is not known.
     pub fn compare(&mut self, earlier: &Self, tolerance: f64) {
         let of = (earlier.started.clone(), earlier.generator_version.clone());
         self.baseline = Some(Baseline::of(of, &earlier.compared(), &self.compared(), tolerance));

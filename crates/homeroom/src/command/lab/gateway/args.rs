@@ -101,7 +101,8 @@ pub struct GatewayArgs {
     /// Compares with the figures of an earlier run
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// Loss of throughput from which a cell counts as worse than in the baseline
+    /// Loss from which a cell counts as worse than in the baseline: of requests for the same processor
+    /// time of the gateway, or where that is not known of throughput, by the machine's speed
     #[arg(long, value_name = "SHARE", default_value = "10%", requires = "baseline",
         value_parser = share)]
     pub tolerance: f64,
