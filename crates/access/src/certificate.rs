@@ -75,7 +75,9 @@ impl Access {
 }
 
 fn unregistered() -> Unrecognized {
-    Unrecognized::Unknown(unrecognized("The client's certificate is registered with no key."))
+    Unrecognized::Unknown(unrecognized(
+        "The client's certificate is registered with no key, or with one that is suspended.",
+    ))
 }
 
 /// Returns 401 for a caller that has shown no certificate, or another one. HTTP has no name for what is
