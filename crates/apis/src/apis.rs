@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use homeroom_gateway::{ApiFigures, FrontDoor, Gates};
 use homeroom_http::BudgetFigures;
 use homeroom_store::{Sql, Store, Value};
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, MutexGuard, watch};
 
 use crate::changing::Changing;
-use crate::check::check_beside;
+use crate::check::{Finding, Others, check_beside};
 use crate::definition::{Api, Plan, Published};
 use crate::diff::{Difference, differences};
 use crate::edit::{Edit, Wish};
@@ -28,8 +30,6 @@ use crate::sql;
 use crate::subscription::Subscription;
 use crate::upstream::Clients;
 
-/// Requests that wait for the keys of issuers, where nothing else is said.
-const KEYS_WAITING: u32 = 1_024;
 /// How often a change is tried when other processes are quicker.
 const TRIES_MAX: usize = 50;
 /// How often everything is read when it changes meanwhile.
@@ -64,6 +64,33 @@ pub enum ApisRequest {
     },
 }
 
+/// The limits of what all published APIs share.
+#[derive(Debug, Clone)]
+pub struct ApisLimits {
+    /// Those of the calls to upstreams.
+    pub gates: Gates,
+    /// Most requests that wait for the keys of issuers.
+    pub issuer_keys: u32,
+    /// Most tokens of an issuer that are remembered as checked.
+    pub issuer_tokens: usize,
+    /// Most long bodies that are changed at a time; [`None`] for half of the cores.
+    pub transforms: Option<usize>,
+    /// Most bytes of these.
+    pub transform_bytes: u64,
+}
+
+impl Default for ApisLimits {
+    fn default() -> Self {
+        Self {
+            gates: Gates::default(),
+            issuer_keys: 1_024,
+            issuer_tokens: 10_000,
+            transforms: None,
+            transform_bytes: 192 << 20,
+        }
+    }
+}
+
 /// All published APIs.
 pub struct Apis {
     rows: Rows,
@@ -81,20 +108,21 @@ impl std::fmt::Debug for Apis {
 impl Apis {
     /// Returns the APIs of a store, none of which is served yet.
     pub fn new(store: Store) -> Self {
-        Self::with_limits(store, Gates::default(), KEYS_WAITING)
+        Self::with_limits(store, ApisLimits::default())
     }
 
-    /// Does the same with other limits on the calls to upstreams, and on the requests that wait for the keys
-    /// of issuers.
-    pub fn with_limits(store: Store, gates: Gates, keys_waiting: u32) -> Self {
+    /// Does the same with other limits.
+    pub fn with_limits(store: Store, limits: ApisLimits) -> Self {
         let shared = Arc::new(Shared {
             subscriptions: ArcSwap::default(),
             plans: ArcSwap::default(),
             clients: Clients::default(),
-            gates,
+            gates: limits.gates,
             counting: Counting::default(),
-            changing: Changing::default(),
-            key_sets: KeySets::new(keys_waiting.into()),
+            changing: Changing::new(limits.transforms, limits.transform_bytes),
+            key_sets: KeySets::new(limits.issuer_keys.into(), limits.issuer_tokens),
+            unserved: AtomicU64::new(0),
+            upgraded: watch::Sender::new(()),
         });
         Self { rows: Rows(store), shared, known: Mutex::default() }
     }
@@ -114,6 +142,7 @@ impl Apis {
             gates: gates.figures_of_each(),
             upstreams: clients.figures(),
             connections: clients.connections(),
+            unserved: self.shared.unserved.load(Ordering::Relaxed),
         }
     }
 
@@ -219,22 +248,11 @@ impl Apis {
     ) -> Result<Vec<Difference>, ApisError> {
         may(&known.index)?;
         let edit = Edit::of(wish, &known.index)?;
-        let (new, others) = match wish {
-            Wish::Exactly(new) => (Some(new), None),
-            Wish::Beside(new) => (Some(new), Some(&known.index)),
-            Wish::WithoutApi(_) | Wish::WithoutPlan(_) => (None, None),
-        };
-        let stored = self.rows.documents(&edit.wanted(&known.index, new)).await?;
+        let stored = self.rows.documents(&edit.wanted(&known.index, sent(wish))).await?;
         let is_new = |api: &Api| edit.apis.contains_key(&api.name);
-        if let Some(new) = new {
-            let text = |document: &str| {
-                let sent = new.documents.get(document);
-                sent.or_else(|| stored.get(document)).map(String::as_str)
-            };
-            let found = check_beside(&new.definition, others, &is_new, &text);
-            if !found.is_empty() {
-                return Err(ApisError::Invalid(found));
-            }
+        let found = faults(wish, &known.index, &is_new, &stored);
+        if !found.is_empty() {
+            return Err(ApisError::Invalid(found));
         }
         let (before, after) = edit.before_and_after(&known.index, &stored);
         let changed = differences(&before, &after);
@@ -242,7 +260,8 @@ impl Apis {
             return Ok(changed);
         }
         self.check_plans_in_use(&edit).await?;
-        let missing = new.map(|new| missing_secrets(&new.definition, &is_new)).unwrap_or_default();
+        let missing =
+            sent(wish).map(|new| missing_secrets(&new.definition, &is_new)).unwrap_or_default();
         if !missing.is_empty() {
             return Err(ApisError::Invalid(missing));
         }
@@ -259,13 +278,31 @@ impl Apis {
     ///
     /// # Errors
     ///
-    /// If the store cannot be read.
+    /// Everything that is wrong with it.
     pub(crate) async fn diff(&self, wish: Wish<'_>) -> Result<Vec<Difference>, ApisError> {
         let known = self.current().await?;
         let edit = Edit::of(wish, &known.index)?;
-        let stored = self.rows.documents(&edit.wanted(&known.index, None)).await?;
+        let stored = self.rows.documents(&edit.wanted(&known.index, sent(wish))).await?;
+        let is_new = |api: &Api| edit.apis.contains_key(&api.name);
+        let found = faults(wish, &known.index, &is_new, &stored);
+        if !found.is_empty() {
+            return Err(ApisError::Invalid(found));
+        }
         let (before, after) = edit.before_and_after(&known.index, &stored);
         Ok(differences(&before, &after))
+    }
+
+    /// Returns everything that is wrong with a definition that is to be published beside what is published.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub(crate) async fn lint(&self, new: &Published) -> Result<Vec<Finding>, ApisError> {
+        let known = self.current().await?;
+        let named = new.definition.apis.iter().filter_map(|api| api.openapi.clone());
+        let stored = named.filter(|name| known.index.hash(name).is_some()).collect();
+        let stored = self.rows.documents(&stored).await?;
+        Ok(faults(Wish::Beside(new), &known.index, &|_| true, &stored))
     }
 
     /// Returns what is published.
@@ -409,7 +446,34 @@ impl Apis {
     ///
     /// If the store cannot be read; what is served then stays.
     pub async fn follow(&self) -> Result<(), ApisError> {
-        self.current().await.map(drop)
+        let mut known = self.current().await?;
+        self.serve_due(&mut known).await
+    }
+
+    /// Tries to serve what could not be served, and serves APIs whose secrets have changed with the new ones.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read; what is served then stays.
+    pub async fn look_again(&self) -> Result<(), ApisError> {
+        self.serve_due(&mut *self.known.lock().await).await
+    }
+
+    async fn serve_due(&self, known: &mut Known) -> Result<(), ApisError> {
+        let Known { index, serving, .. } = known;
+        let Some(serving) = serving.as_mut() else { return Ok(()) };
+        if serving.begin() {
+            let texts = self.rows.documents(&serving.wanted(index)).await?;
+            serving.serve_rest(index, &texts);
+        }
+        Ok(())
+    }
+
+    /// Waits until connections that have changed their protocol have ended, but no longer than this.
+    pub async fn drain(&self, time: Duration) {
+        if tokio::time::timeout(time, self.shared.upgraded.closed()).await.is_err() {
+            tracing::warn!("connections of WebSocket were still open after the drain time");
+        }
     }
 
     /// Returns what is known, after what others have changed has been read.
@@ -518,6 +582,34 @@ impl Apis {
         });
         plans.collect()
     }
+}
+
+/// Returns what is sent with a wish.
+fn sent(wish: Wish<'_>) -> Option<&Published> {
+    match wish {
+        Wish::Exactly(new) | Wish::Beside(new) => Some(new),
+        Wish::WithoutApi(_) | Wish::WithoutPlan(_) => None,
+    }
+}
+
+/// Returns all that is wrong with what is sent. `is_new` tells the APIs that have not been checked before, and
+/// `stored` has the documents that are named and not sent.
+fn faults(
+    wish: Wish<'_>,
+    index: &Index,
+    is_new: &dyn Fn(&Api) -> bool,
+    stored: &BTreeMap<String, String>,
+) -> Vec<Finding> {
+    let (new, others) = match wish {
+        Wish::Exactly(new) => (new, Others::None),
+        Wish::Beside(new) => (new, Others::Are(index)),
+        Wish::WithoutApi(_) | Wish::WithoutPlan(_) => return vec![],
+    };
+    let text = |document: &str| {
+        let sent = new.documents.get(document);
+        sent.or_else(|| stored.get(document)).map(String::as_str)
+    };
+    check_beside(&new.definition, others, is_new, &text)
 }
 
 fn some<T>(rows: Vec<T>) -> Option<Vec<T>> {

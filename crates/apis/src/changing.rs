@@ -21,9 +21,10 @@ use crate::transform::{Transform, Unfit};
 const SMALL_BODY: usize = 64 << 10;
 /// Most bytes of an answer that is changed.
 const ANSWER_MAX: usize = 32 << 20;
-/// Room for long bodies at the same time, in bytes: what is read, and what it is changed to.
+/// Room for long bodies at the same time in bytes, what is read and what it is changed to, where nothing else is said.
+#[cfg(test)]
 const ROOM: u64 = 128 << 20;
-/// Room beyond it for one more: for the longest answer.
+/// Room for one body alone, which is among all room: for the longest answer.
 const LAST_ROOM: u64 = room_of(ANSWER_MAX);
 /// The most bytes that an answer takes ahead of what has arrived.
 const STEP: usize = 1 << 20;
@@ -85,16 +86,24 @@ pub(crate) enum Unread {
     Broken(String),
 }
 
+#[cfg(test)]
 impl Default for Changing {
     fn default() -> Self {
-        // The threads that answer need cores as well.
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let places = Places::new((cores / 2).max(1));
-        Self { places, room: Shares::new(BYTES, ROOM), last: Semaphore::new(1) }
+        Self::new(None, ROOM + LAST_ROOM)
     }
 }
 
 impl Changing {
+    /// Makes room for so many bytes, of which [`LAST_ROOM`] is for one body alone, and so many places; without a
+    /// number, half as many as there are cores.
+    pub(crate) fn new(places: Option<usize>, bytes: u64) -> Self {
+        // The threads that answer need cores as well.
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let places = Places::new(places.unwrap_or_else(|| cores() / 2).max(1));
+        let room = Shares::new(BYTES, bytes.saturating_sub(LAST_ROOM));
+        Self { places, room, last: Semaphore::new(1) }
+    }
+
     /// Returns the figures of both budgets. What waits for a place counts as well, beyond the size.
     pub(crate) fn figures(&self) -> [BudgetFigures; 2] {
         let last = if self.last.available_permits() == 0 { LAST_ROOM } else { 0 };

@@ -14,7 +14,7 @@ use crate::definition::{
 };
 use crate::index::Index;
 use crate::limits::By;
-use crate::operations::{Operations, names};
+use crate::operations::{Operations, names, remarks};
 use crate::target::fault_of_path;
 use crate::transform::{OPERATIONS_MAX, Operation, Transform};
 
@@ -90,20 +90,68 @@ impl Findings<'_> {
     }
 }
 
+/// What else is published, or will be.
+#[derive(Clone, Copy)]
+pub(crate) enum Others<'a> {
+    /// Nothing.
+    None,
+    /// This.
+    Are(&'a Index),
+    /// That is not known here.
+    Unknown,
+}
+
 /// Returns all that is wrong with a definition.
 pub fn check(published: &Published) -> Vec<Finding> {
+    check_alone(published, Others::None)
+}
+
+/// Returns all that is wrong with a definition whose documents are beside it.
+pub(crate) fn check_alone(published: &Published, others: Others<'_>) -> Vec<Finding> {
     let text = |document: &str| published.documents.get(document).map(String::as_str);
-    check_beside(&published.definition, None, &|_| true, &text)
+    check_beside(&published.definition, others, &|_| true, &text)
+}
+
+/// Returns what may be meant, and what its author should know: it keeps no API from being served.
+pub(crate) fn hints(published: &Published) -> Vec<Finding> {
+    let mut found = vec![];
+    let definition = &published.definition;
+    let plans: HashSet<&String> = definition.plans.iter().map(|plan| &plan.name).collect();
+    for (number, api) in definition.apis.iter().enumerate() {
+        let mut findings = Findings { found: &mut found, path: format!("apis[{number}]") };
+        if let Some(plan) = api.plan.as_ref().filter(|plan| !plans.contains(plan)) {
+            let message = format!("the plan {plan} is not here; it has to be published already");
+            findings.add("plan", message);
+        }
+        let document = api.openapi.as_ref().and_then(|name| published.documents.get(name));
+        let Some(Ok(remarks)) = document.map(|text| remarks(text)) else { continue };
+        if api.security != Security::None && !remarks.open.is_empty() {
+            let names = remarks.open.join(", ");
+            let message = format!(
+                "the document lets everybody call {names}; here every call of the API needs its security. \
+                 Publish them as an API of their own with security = \"none\""
+            );
+            findings.add("security", message);
+        }
+        if api.validate && !remarks.unchecked.is_empty() {
+            let names = remarks.unchecked.join(", ");
+            findings
+                .add("validate", format!("bodies of these media types are not checked: {names}"));
+        }
+    }
+    found
 }
 
 /// Returns all that is wrong with a definition that is to be published beside `others`, of which it replaces
 /// those of its names. `is_new` tells APIs that have not been checked before, and `text` what a document says.
 pub(crate) fn check_beside<'a>(
     definition: &Definition,
-    others: Option<&Index>,
+    others: Others<'_>,
     is_new: &dyn Fn(&Api) -> bool,
     text: &dyn Fn(&str) -> Option<&'a str>,
 ) -> Vec<Finding> {
+    let is_unknown = matches!(others, Others::Unknown);
+    let others = if let Others::Are(index) = others { Some(index) } else { None };
     let mut found = vec![];
     let mut names = HashSet::new();
     for (number, plan) in definition.plans.iter().enumerate() {
@@ -128,7 +176,7 @@ pub(crate) fn check_beside<'a>(
             let message = format!("another API has {base}; choose another version");
             findings.add("context", message);
         }
-        let is_missing = |plan: &&String| !plans.contains(plan) && !is_there(plan);
+        let is_missing = |plan: &&String| !is_unknown && !plans.contains(plan) && !is_there(plan);
         if let Some(plan) = api.plan.as_ref().filter(is_missing) {
             findings.add("plan", format!("there is no plan {plan}; define it under [[plans]]"));
         }
@@ -205,6 +253,7 @@ fn check_api(api: &Api, document: Option<&str>, findings: &mut Findings<'_>) {
         _ => {}
     }
     check_upstreams("upstream", &api.upstream, findings);
+    check_scopes(api, findings);
     check_groups(api, findings);
     check_peer(api, findings);
     if let Some(health) = api.health.as_ref().filter(|health| !health.path.starts_with('/')) {
@@ -259,6 +308,21 @@ fn check_api(api: &Api, document: Option<&str>, findings: &mut Findings<'_>) {
                 let message = format!("`{text}` is no network; write 10.0.0.0/8 or 192.0.2.7");
                 findings.add(&format!("{member}[{number}]"), message);
             }
+        }
+    }
+}
+
+fn check_scopes(api: &Api, findings: &mut Findings<'_>) {
+    if api.security == Security::None && !api.scopes.is_empty() {
+        findings.add("scopes", "callers of an API without security have no scopes");
+    }
+    for (number, scope) in api.scopes.iter().enumerate() {
+        // RFC 6749 §3.3.
+        let is_plain = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5B | 0x5D..=0x7E);
+        if scope.is_empty() || scope.len() > 255 || !scope.bytes().all(is_plain) {
+            let message =
+                "no key can have it: a scope has 1 to 255 letters, digits and signs, and no blank";
+            findings.add(&format!("scopes[{number}]"), message);
         }
     }
 }
@@ -397,7 +461,10 @@ fn check_peer(api: &Api, findings: &mut Findings<'_>) {
     let is_secure = urls.any(|url| url.starts_with("https:"));
     for (member, value) in peer.values() {
         let place = format!("peer.{member}");
-        let is_place = value.starts_with("env:") || value.starts_with("file:");
+        let is_place = is_place(value);
+        if is_place && names_nothing(value) {
+            findings.add(&place, "it names no place; write env:NAME or file:PATH");
+        }
         if member == "key" && !is_place {
             findings
                 .add(&place, "a key is not written here: name its place, env:NAME or file:PATH");
@@ -493,7 +560,7 @@ fn check_target(api: &Api, findings: &mut Findings<'_>) {
     }
     for (name, value) in &query.set {
         // URLs are in the logs of many servers.
-        if value.starts_with("env:") || value.starts_with("file:") {
+        if is_place(value) {
             let message = "a secret is sent in a header and not in a URL: use request_headers";
             findings.add(&format!("request_query.set.{name}"), message);
         }
@@ -512,6 +579,9 @@ fn check_headers(member: &str, headers: &Headers, findings: &mut Findings<'_>) {
                            written by whoever sends the message, and cannot be set";
             findings.add(&place, message);
         }
+        if names_nothing(value) {
+            findings.add(&place, "it names no place; write env:NAME or file:PATH");
+        }
         if HeaderValue::from_str(value).is_err() {
             findings.add(&place, "HTTP does not allow this value in a header");
         }
@@ -521,6 +591,16 @@ fn check_headers(member: &str, headers: &Headers, findings: &mut Findings<'_>) {
             findings.add(&format!("{member}.remove"), format!("`{name}` is no name of a header"));
         }
     }
+}
+
+/// Returns whether a value is elsewhere.
+fn is_place(value: &str) -> bool {
+    value.starts_with("env:") || value.starts_with("file:")
+}
+
+/// Returns whether a value is elsewhere, and nobody says where.
+fn names_nothing(value: &str) -> bool {
+    matches!(value, "env:" | "file:")
 }
 
 /// Reads a network, or an address as the network of it alone.

@@ -111,7 +111,7 @@ pub enum Security {
 }
 
 /// An issuer of tokens outside of this server, which an API trusts.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Issuer {
     /// Its name, as tokens have it in `iss`.
@@ -126,7 +126,7 @@ pub struct Issuer {
 }
 
 /// One audience or several.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum Audience {
     /// One.
@@ -395,6 +395,10 @@ pub struct Api {
     /// Changes of the headers of answers.
     #[serde(default, skip_serializing_if = "is_default")]
     pub response_headers: Headers,
+    /// Whether `Location` and `Content-Location` of answers stay as an upstream or a part has written them; those
+    /// that lead to itself lead to this API otherwise.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub keep_location: bool,
     /// Origins whose pages may call it; `*` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cors_origins: Vec<String>,
@@ -402,11 +406,22 @@ pub struct Api {
     #[serde(default, skip_serializing_if = "is_default")]
     pub cors_credentials: bool,
     /// Networks from which it may be called; all without it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "some")]
     pub allow: Vec<String>,
     /// Networks from which it may not be called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
+}
+
+/// Reads a list that has to have something: an empty one could mean all as well as none.
+fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let list = Vec::<String>::deserialize(from)?;
+    if list.is_empty() {
+        return Err(D::Error::custom(
+            "an empty list allows nobody and would be read as all; leave it out to allow all",
+        ));
+    }
+    Ok(list)
 }
 
 fn a_second() -> Time {

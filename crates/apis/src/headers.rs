@@ -69,7 +69,12 @@ static OF_METHOD: [HeaderName; 3] = [
     HeaderName::from_static("x-http-method-override"),
     HeaderName::from_static("x-method-override"),
 ];
+/// The name by which this server appends itself to `Via`.
+const VIA_NAME: &str = "homeroom";
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+/// How often a call may have come through servers like this one: beyond it, an upstream leads back to it.
+const PASSES_MAX: usize = 10;
 
 static ONE_CONNECTION: LazyLock<Names> = LazyLock::new(|| Names::of(&OF_ONE_CONNECTION));
 static OWN: LazyLock<Names> =
@@ -186,6 +191,8 @@ pub(crate) struct Asker<'a> {
     pub(crate) from: Option<IpAddr>,
     /// Scheme, host and port as the caller sees them, and the path that a proxy puts in front.
     pub(crate) base_url: &'a str,
+    /// The path of the API, which is no part of the one that its upstreams see.
+    pub(crate) base: &'a str,
     pub(crate) request_id: &'a str,
     /// Whether the API says which operations it has, for which a method counts.
     pub(crate) has_operations: bool,
@@ -224,8 +231,18 @@ pub(crate) fn to_upstream(headers: &mut HeaderMap, security: Security, asker: &A
     text.push_str("\";proto=");
     text.push_str(scheme);
     let forwarded = text.len();
+    text.push_str(&rest[host.len()..]);
+    text.push_str(asker.base);
+    let prefix = forwarded..text.len();
+    // One that is none would lead an upstream to another id than that of this server's log.
+    let is_valid = headers.get(TRACEPARENT).is_some_and(|value| is_trace(value.as_bytes()))
+        && headers.get_all(TRACEPARENT).iter().count() == 1;
+    if !is_valid {
+        headers.remove(TRACEPARENT);
+        headers.remove(TRACESTATE);
+    }
     let id = asker.request_id;
-    if !headers.contains_key(TRACEPARENT) && id.len() == 32 {
+    if !is_valid && id.len() == 32 {
         for part in ["00-", id, "-", &id[16..], "-00"] {
             text.push_str(part);
         }
@@ -241,8 +258,10 @@ pub(crate) fn to_upstream(headers: &mut HeaderMap, security: Security, asker: &A
     }
     insert(&X_FORWARDED[2], named);
     insert(&FORWARDED, 0..forwarded);
-    if text.len() > forwarded {
-        insert(&TRACEPARENT, forwarded..text.len());
+    let trace = prefix.end..text.len();
+    insert(&X_FORWARDED[4], prefix);
+    if !trace.is_empty() {
+        insert(&TRACEPARENT, trace);
     }
     let scheme = if scheme == "https" { "https" } else { "http" };
     headers.insert(&X_FORWARDED[1], HeaderValue::from_static(scheme));
@@ -262,6 +281,31 @@ fn is_imitation(name: &HeaderName, asker: &Asker<'_>) -> bool {
         || ONE_CONNECTION.has_text(&plain)
         || OWN.has_text(&plain)
         || asker.has_operations && is_method()
+}
+
+/// Returns whether a value is a `traceparent`.
+///
+/// Source: W3C Trace Context §3.2.2; a version to come may have more at its end.
+fn is_trace(value: &[u8]) -> bool {
+    let is_hex = |part: &[u8]| part.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let is_set = |part: &[u8]| is_hex(part) && part.iter().any(|byte| *byte != b'0');
+    let parts: Vec<&[u8]> = value.splitn(5, |byte| *byte == b'-').collect();
+    let [version, id, parent, flags, more @ ..] = &parts[..] else { return false };
+    (version.len(), id.len(), parent.len(), flags.len()) == (2, 32, 16, 2)
+        && is_hex(version)
+        && is_hex(flags)
+        && *version != b"ff"
+        && is_set(id)
+        && is_set(parent)
+        && (more.is_empty() || *version != b"00")
+}
+
+/// Returns whether a call has come through servers like this one so often that it goes round in a circle.
+pub(crate) fn goes_round(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(VIA).iter().filter_map(|line| line.to_str().ok());
+    let names =
+        lines.flat_map(|line| line.split(',')).filter_map(|one| one.split_whitespace().nth(1));
+    names.filter(|name| *name == VIA_NAME).count() >= PASSES_MAX
 }
 
 /// Asks for a whole answer that is not compressed: one that is to be changed. A version of the answer that
@@ -360,10 +404,14 @@ mod tests {
             ("x-original-url", "/admin"),
             ("x-http-method-override", "DELETE"),
             ("via", "1.0 other"),
+            ("x-forwarded-prefix", "/evil"),
+            ("traceparent", "junk"),
+            ("tracestate", "a=b"),
         ]);
         let asker = Asker {
             from: Some("2001:db8::1".parse().unwrap()),
-            base_url: "https://api.example.org",
+            base_url: "https://api.example.org/behind",
+            base: "/apis/a/v1",
             request_id: "0123456789abcdef0123456789abcdef",
             has_operations: true,
         };
@@ -381,6 +429,36 @@ mod tests {
         assert_eq!(sent["forwarded"], "for=\"[2001:db8::1]\";host=\"api.example.org\";proto=https");
         assert_eq!(sent.get_all("accept").iter().count(), 2);
         assert_eq!(sent["traceparent"], "00-0123456789abcdef0123456789abcdef-0123456789abcdef-00");
+        assert!(!sent.contains_key("tracestate"), "that of another trace");
+        assert_eq!(sent["x-forwarded-prefix"], "/behind/apis/a/v1");
+    }
+
+    #[test]
+    fn a_trace_is_one_as_the_standard_says() {
+        let id = "0af7651916cd43dd8448eb211c80319c";
+        for (value, expected) in [
+            (format!("00-{id}-b7ad6b7169203331-01"), true),
+            (format!("01-{id}-b7ad6b7169203331-01-more"), true),
+            (format!("00-{id}-b7ad6b7169203331-01-more"), false),
+            (format!("ff-{id}-b7ad6b7169203331-01"), false),
+            (format!("00-{}-b7ad6b7169203331-01", id.to_uppercase()), false),
+            (format!("00-{}-b7ad6b7169203331-01", "0".repeat(32)), false),
+            (format!("00-{id}-0000000000000000-01"), false),
+            ("junk".into(), false),
+            (String::new(), false),
+        ] {
+            assert_eq!(is_trace(value.as_bytes()), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_call_that_came_through_here_too_often_goes_round() {
+        let mut sent = headers(&[("via", "1.1 other, 1.1 homeroom"), ("via", "2 homeroom")]);
+        assert!(!goes_round(&sent));
+        for _ in 0..8 {
+            sent.append(VIA, HeaderValue::from_static("1.1 homeroom"));
+        }
+        assert!(goes_round(&sent));
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod renewal;
 mod token;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use homeroom_http::{Foreign, Kind, Problem, Timestamp, Vouched};
 use http::HeaderValue;
@@ -17,18 +17,48 @@ pub(crate) use renewal::KeySets;
 use renewal::{KeySet, NoKey, WAITING};
 use token::{Refused, Token, grant};
 
-/// Most tokens that are remembered as checked; beyond it, they are checked again.
-const KNOWN_MAX: usize = 10_000;
-
-/// The issuers that an API trusts, and the tokens of theirs that were checked.
+/// The issuers that an API trusts.
 pub(crate) struct Issuers {
     all: Vec<Trusted>,
-    known: Mutex<HashMap<[u8; 32], Checked>>,
 }
 
 struct Trusted {
     stated: definition::Issuer,
     keys: Arc<KeySet>,
+    tokens: Arc<Tokens>,
+}
+
+/// The tokens of an issuer that were checked, by their hashes. APIs that state the same of it share them.
+pub(crate) struct Tokens {
+    known: Mutex<HashMap<[u8; 32], Checked>>,
+    most: usize,
+}
+
+impl Tokens {
+    fn new(most: usize) -> Self {
+        Self { known: Mutex::default(), most: most.max(1) }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<[u8; 32], Checked>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a token. Where there is no room, those that have ended are forgotten, or an arbitrary eighth.
+    fn remember(&self, hash: [u8; 32], checked: Checked, now: Timestamp) {
+        let mut known = self.known();
+        if known.len() >= self.most {
+            known.retain(|_, checked| now.seconds() < checked.ends);
+        }
+        if known.len() >= self.most {
+            let mut gone = (self.most / 8).max(1);
+            known.retain(|_, _| {
+                let stays = gone == 0;
+                gone = gone.saturating_sub(1);
+                stays
+            });
+        }
+        known.insert(hash, checked);
+    }
 }
 
 /// A token that was checked.
@@ -36,8 +66,8 @@ struct Checked {
     caller: Arc<Foreign>,
     /// In seconds since 1970, with what clocks may differ.
     ends: i64,
-    /// The number of its issuer, and the state of the keys by which it was checked.
-    by: (usize, u64),
+    /// The state of the keys by which it was checked.
+    by: u64,
 }
 
 impl Issuers {
@@ -48,10 +78,10 @@ impl Issuers {
     /// Why their keys cannot be asked for.
     pub(crate) fn new(stated: &[definition::Issuer], sets: &KeySets) -> Result<Self, String> {
         let trusted = |stated: &definition::Issuer| {
-            Ok::<_, String>(Trusted { stated: stated.clone(), keys: sets.of(&stated.jwks)? })
+            let (keys, tokens) = (sets.of(&stated.jwks)?, sets.tokens_of(stated));
+            Ok::<_, String>(Trusted { stated: stated.clone(), keys, tokens })
         };
-        let all = stated.iter().map(trusted).collect::<Result<_, _>>()?;
-        Ok(Self { all, known: Mutex::default() })
+        Ok(Self { all: stated.iter().map(trusted).collect::<Result<_, _>>()? })
     }
 
     /// Says whether one of the issuers vouches for a token.
@@ -81,7 +111,7 @@ impl Issuers {
         hash: [u8; 32],
         now: Timestamp,
     ) -> Result<Arc<Foreign>, Problem> {
-        let Trusted { stated, keys } = &self.all[number];
+        let Trusted { stated, keys, tokens } = &self.all[number];
         let found = keys.find(&token.header, now).await.map_err(|reason| match reason {
             NoKey::Unknown => refused("No key of the token's issuer has signed it."),
             NoKey::Unavailable(seconds) => Problem::of(Kind::ServiceUnavailable)
@@ -106,25 +136,19 @@ impl Issuers {
             })
         })?;
         let caller = Arc::new(caller);
-        let checked = Checked { caller: Arc::clone(&caller), ends, by: (number, found.state) };
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= KNOWN_MAX {
-            known.retain(|_, checked| now.seconds() < checked.ends);
-            if known.len() >= KNOWN_MAX {
-                known.clear();
-            }
-        }
-        known.insert(hash, checked);
+        let checked = Checked { caller: Arc::clone(&caller), ends, by: found.state };
+        tokens.remember(hash, checked, now);
         Ok(caller)
     }
 
     /// Returns the caller of a token that was checked, if it has not ended and the keys are still those.
     fn known(&self, hash: &[u8; 32], now: Timestamp) -> Option<Arc<Foreign>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let checked = known.get(hash)?;
-        let (number, state) = checked.by;
-        let is_valid = now.seconds() < checked.ends && self.all[number].keys.is_in(state, now);
-        is_valid.then(|| Arc::clone(&checked.caller))
+        self.all.iter().find_map(|Trusted { keys, tokens, .. }| {
+            let known = tokens.known();
+            let checked = known.get(hash)?;
+            let is_valid = now.seconds() < checked.ends && keys.is_in(checked.by, now);
+            is_valid.then(|| Arc::clone(&checked.caller))
+        })
     }
 }
 
@@ -154,4 +178,54 @@ fn refused(what: &str) -> Problem {
         .error(what)
         .header(WWW_AUTHENTICATE, HeaderValue::from_static(r#"Bearer error="invalid_token""#))
         .header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::{Audience, Issuer};
+    use crate::units::Time;
+
+    fn hash(number: usize) -> [u8; 32] {
+        let mut hash = [0; 32];
+        hash[..8].copy_from_slice(&number.to_le_bytes());
+        hash
+    }
+
+    #[test]
+    fn of_too_many_tokens_few_are_forgotten_and_those_that_have_ended_first() {
+        let tokens = Tokens::new(80);
+        let caller =
+            Arc::new(Foreign { name: "a".into(), scopes: vec![], claims: serde_json::Map::new() });
+        let checked = |ends| Checked { caller: Arc::clone(&caller), ends, by: 0 };
+        let now = Timestamp(100_000_000);
+
+        for number in 0..80 {
+            tokens.remember(hash(number), checked(if number < 30 { 50 } else { 500 }), now);
+        }
+        tokens.remember(hash(80), checked(500), now);
+        assert_eq!(tokens.known().len(), 51, "without those that have ended");
+        for number in 81..200 {
+            tokens.remember(hash(number), checked(500), now);
+            assert!((50..=80).contains(&tokens.known().len()));
+            assert!(tokens.known().contains_key(&hash(number)));
+        }
+    }
+
+    #[test]
+    fn apis_that_state_the_same_of_an_issuer_share_what_they_know() {
+        let sets = KeySets::new(1, 10);
+        let stated = Issuer {
+            issuer: "https://a".into(),
+            jwks: "https://a/keys".into(),
+            audience: Audience::One("b".into()),
+            leeway: Time(std::time::Duration::from_secs(30)),
+        };
+        let other = Issuer { audience: Audience::One("c".into()), ..stated.clone() };
+
+        let tokens = sets.tokens_of(&stated);
+
+        assert!(Arc::ptr_eq(&tokens, &sets.tokens_of(&stated)));
+        assert!(!Arc::ptr_eq(&tokens, &sets.tokens_of(&other)), "another audience");
+    }
 }

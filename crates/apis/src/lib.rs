@@ -38,6 +38,7 @@ mod known;
 mod limit;
 mod limits;
 mod live_api;
+mod location;
 mod management;
 mod meter;
 mod missing;
@@ -55,6 +56,7 @@ mod secret;
 mod sent;
 mod serving;
 mod sql;
+mod structure;
 mod subscription;
 mod target;
 mod transform;
@@ -63,7 +65,7 @@ mod units;
 mod upgrade;
 mod upstream;
 
-pub use apis::{Apis, ApisRequest};
+pub use apis::{Apis, ApisLimits, ApisRequest};
 pub use check::{APIS_MAX, Finding, check};
 pub use definition::{
     Api, Audience, Balance, Breaker, Definition, Group, Headers, Health, Issuer, PathChange, Plan,
@@ -74,7 +76,7 @@ pub use error::ApisError;
 pub use limits::{By, Bys, Limit, Limits};
 pub use management::{OPENAPI, openapi_document, routes};
 pub use quota::{Per, Quota};
-pub use read::{located, read, write};
+pub use read::{Linted, lint, located, read, write, write_folder, write_whole};
 pub use subscription::Subscription;
 pub use transform::{NotJson, OPERATIONS_MAX, Operation, OperationError, Transform, Unfit};
 pub use units::{Size, Time};

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -18,18 +19,25 @@ use homeroom_http::{
     Body, BodyError, BodyLimits, Cors, Credential, Guard, Kind, Known, MethodsAt, Problem,
     RequestBody, Response, Route, handler, other_methods,
 };
-use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{
+    ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, HeaderName, LOCATION,
+    WWW_AUTHENTICATE,
+};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, request, response};
 use hyper::body::Body as HttpBody;
+use tokio::sync::watch;
 
 use crate::bodies::Answering;
 use crate::changing::{Changing, Unread};
 use crate::check::{PARTS, network};
 use crate::definition::{Api, Security};
 use crate::groups::Groups;
-use crate::headers::{Asker, Changes, ask_for_whole, is_doubtful, no_longer_vouch, strip, weaken};
+use crate::headers::{
+    Asker, Changes, ask_for_whole, goes_round, is_doubtful, no_longer_vouch, strip, weaken,
+};
 use crate::issuer::{Issuers, KeySets};
 use crate::limit::{self, ApiLimit, Counting, PlanLimit};
+use crate::location::{Places, lead_back};
 use crate::operations::{Found, Operations, Scopes, are_granted};
 use crate::path::rest_of;
 use crate::secret::secret;
@@ -42,6 +50,12 @@ use crate::upstream::Clients;
 const SMALL_ANSWER: u64 = 16 << 10;
 /// Longest time for a request's body; it must make progress all the while.
 const BODY_TIME: Duration = Duration::from_hours(1);
+
+/// When whoever calls an API that cannot be served should try again.
+const UNSERVED_SECONDS: u64 = 5;
+
+/// The headers that say where something is.
+const LEADING: [HeaderName; 2] = [LOCATION, CONTENT_LOCATION];
 
 /// The methods of an API that does not say which it has.
 const USUAL_METHODS: [Method; 7] = [
@@ -73,6 +87,10 @@ pub(crate) struct Shared {
     pub(crate) counting: Counting,
     pub(crate) changing: Changing,
     pub(crate) key_sets: KeySets,
+    /// How many APIs cannot be served.
+    pub(crate) unserved: AtomicU64,
+    /// Connections that have changed their protocol each have a receiver.
+    pub(crate) upgraded: watch::Sender<()>,
 }
 
 /// A published API that is served.
@@ -138,8 +156,10 @@ impl LiveApi {
             request: transform(&api.transform.request)?,
             response: transform(&api.transform.response)?,
             target_changes: TargetChanges::new(&api.request_path, &api.request_query),
-            request_headers: Changes::new(&api.request_headers, &secret)?,
-            response_headers: Changes::new(&api.response_headers, &secret)?,
+            request_headers: Changes::new(&api.request_headers, &secret)
+                .map_err(|reason| format!("request_headers: {reason}"))?,
+            response_headers: Changes::new(&api.response_headers, &secret)
+                .map_err(|reason| format!("response_headers: {reason}"))?,
             allow: api.allow.iter().filter_map(|text| network(text)).collect(),
             deny: api.deny.iter().filter_map(|text| network(text)).collect(),
             target,
@@ -151,14 +171,7 @@ impl LiveApi {
 
     /// Returns its routes.
     pub(crate) fn routes(self: Arc<Self>) -> Vec<Route<ApiClient>> {
-        let guard = match self.api.security {
-            Security::Oauth2 => Guard::Token { scope: Scope::Apis.name() },
-            Security::ApiKey => Guard::Key { scope: Scope::Apis.name(), by: &[Credential::ApiKey] },
-            Security::Mtls => {
-                Guard::Key { scope: Scope::Apis.name(), by: &[Credential::Certificate] }
-            }
-            Security::None => Guard::Secret,
-        };
+        let guard = guard_of(&self.api);
         let body = BodyLimits::of_bytes(self.api.max_body.0).within(BODY_TIME);
         let cors = (!self.api.cors_origins.is_empty()).then(|| {
             let (origins, credentials) = (self.api.cors_origins.clone(), self.api.cors_credentials);
@@ -166,7 +179,7 @@ impl LiveApi {
         });
         let asked = Arc::clone(&self);
         let methods_at: MethodsAt = Arc::new(move |path| asked.methods_at(path));
-        let templates = [self.base.clone(), format!("{}/{{*rest}}", self.base)];
+        let templates = templates(&self.base);
         let route = |template: String| {
             let answer =
                 handler(&self, |api: Arc<Self>, call| async move { api.answer(call).await });
@@ -215,6 +228,11 @@ impl LiveApi {
         self.check_address(&call)?;
         self.check_method(&call)?;
         self.check_header(&call.headers)?;
+        if goes_round(&call.headers) {
+            return Err(Problem::of(Kind::BadGateway).error(
+                "The call goes round in a circle: an upstream of this API leads back to it.",
+            ));
+        }
         let path = if rest.is_empty() { "/" } else { &rest };
         let operations = self.operations.as_ref();
         let found = operations.map(|known| known.find(&call.method, path)).transpose()?;
@@ -388,8 +406,18 @@ impl LiveApi {
             Some(transform) => self.changed(transform, &call.method, &caller, body).await?,
             None => body,
         };
+        self.lead_back(&mut head.headers, (&call.base_url, path), &call.base_url);
         self.response_headers.apply(&mut head.headers);
         Ok(Response::from_parts(head, body))
+    }
+
+    /// Makes an answer that leads to the target lead to this API.
+    fn lead_back(&self, headers: &mut HeaderMap, target: (&str, &str), base_url: &str) {
+        if self.api.keep_location || !LEADING.iter().any(|name| headers.contains_key(name)) {
+            return;
+        }
+        let places = Places { target, base_url, base: &self.base };
+        lead_back(headers, places, &|rest| self.target_changes.back(rest));
     }
 
     /// Returns how an answer is changed, if it is, and makes its head that of a changed one.
@@ -456,6 +484,11 @@ impl LiveApi {
     }
 
     async fn change_by(&self, transform: &Arc<Transform>, call: &mut Call) -> Result<(), Problem> {
+        if call.headers.contains_key(CONTENT_ENCODING) && !call.body.is_empty() {
+            return Err(Problem::of(Kind::UnsupportedMediaType).detail(
+                "This API changes JSON bodies, which must be sent without a Content-Encoding.",
+            ));
+        }
         let body = call.read_body().await?;
         if body.is_empty() {
             return Ok(());
@@ -477,10 +510,10 @@ impl LiveApi {
         Ok(())
     }
 
-    fn asker<'a>(&self, call: &'a Call) -> Asker<'a> {
+    fn asker<'a>(&'a self, call: &'a Call) -> Asker<'a> {
         let has_operations = self.operations.is_some();
         let Call { from, base_url, request_id, .. } = call;
-        Asker { from: *from, base_url, request_id, has_operations }
+        Asker { from: *from, base_url, base: &self.base, request_id, has_operations }
     }
 
     async fn respond(
@@ -488,6 +521,7 @@ impl LiveApi {
         answer: Answer,
         open: crate::upstream::OpenCall,
         call: &Call,
+        target: (&str, &str),
     ) -> Result<Response, Problem> {
         if is_doubtful(answer.status(), answer.headers()) {
             return Err(Problem::of(Kind::BadGateway)
@@ -500,6 +534,7 @@ impl LiveApi {
         *response.headers_mut() = headers;
         let (mut head, ()) = response.into_parts();
         strip(&mut head.headers);
+        self.lead_back(&mut head.headers, target, &call.base_url);
         let body = match self.change_of(&mut head, method)? {
             Some(transform) => {
                 Box::pin(self.changed(transform, method, &caller_of(call), body)).await?
@@ -526,6 +561,34 @@ impl LiveApi {
 fn insufficient(scopes: &Scopes) -> Problem {
     let challenge = HeaderValue::from_static(r#"Bearer error="insufficient_scope""#);
     lacks(scopes, "token").header(WWW_AUTHENTICATE, challenge)
+}
+
+/// Returns how the callers of an API are recognized.
+fn guard_of(api: &Api) -> Guard {
+    let scope = Scope::Apis.name();
+    match api.security {
+        Security::Oauth2 => Guard::Token { scope },
+        Security::ApiKey => Guard::Key { scope, by: &[Credential::ApiKey] },
+        Security::Mtls => Guard::Key { scope, by: &[Credential::Certificate] },
+        Security::None => Guard::Secret,
+    }
+}
+
+/// Returns the paths of an API: its own, and all below.
+fn templates(base: &str) -> [String; 2] {
+    [base.to_owned(), format!("{base}/{{*rest}}")]
+}
+
+/// Returns the routes of an API that cannot be served now: whoever may call it gets 503.
+pub(crate) fn unserved(api: &Api) -> Vec<Route<ApiClient>> {
+    let guard = Some(guard_of(api)).filter(|guard| *guard != Guard::Secret);
+    let route = |template| {
+        let answer = handler(&(), |(), _: Call| async {
+            Err(Problem::busy(UNSERVED_SECONDS).detail("This API cannot be served at the moment."))
+        });
+        Route::new(other_methods(), template, guard.unwrap_or(Guard::Public), answer)
+    };
+    templates(&api.base()).into_iter().map(route).collect()
 }
 
 fn lacks(scopes: &Scopes, whose: &str) -> Problem {

@@ -11,10 +11,10 @@ use homeroom_http::{Kind, Problem};
 use http::header::ALLOW;
 use http::{HeaderValue, Method};
 use matchit::Match;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::path::{other, usual};
-use crate::requests::Checks;
+use crate::requests::{Checks, is_checked};
 use crate::schema::{Compiler, Schemas, resolve};
 
 /// The members of a path that are methods.
@@ -208,6 +208,59 @@ pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
+/// What the author of an API should know of its document.
+#[derive(Debug, Default)]
+pub(crate) struct Remarks {
+    /// The operations that everybody may call, as the document says.
+    pub(crate) open: Vec<String>,
+    /// The operations with media types whose bodies have a schema and are not checked by it.
+    pub(crate) unchecked: Vec<String>,
+}
+
+/// Looks for what is worth a remark.
+///
+/// # Errors
+///
+/// What is wrong with the document.
+pub(crate) fn remarks(text: &str) -> Result<Remarks, String> {
+    let document = document(text)?;
+    let mut remarks = Remarks::default();
+    for (path, item) in document["paths"].as_object().into_iter().flatten() {
+        let item = resolve(&document, item)?;
+        for (member, method) in METHODS {
+            let Some(operation) = item.get(member) else { continue };
+            let name = format!("{method} {path}");
+            let security = operation.get("security").or_else(|| document.get("security"));
+            let is_open = |requirement: &Value| requirement.as_object().is_some_and(Map::is_empty);
+            if security.and_then(Value::as_array).is_some_and(|all| all.iter().all(is_open)) {
+                remarks.open.push(name.clone());
+            }
+            let Some(body) = operation.get("requestBody") else { continue };
+            let body = resolve(&document, body)?;
+            let media = body["content"].as_object().into_iter().flatten();
+            let unchecked = media.filter(|(media, content)| {
+                let schema =
+                    content.get("schema").and_then(|schema| resolve(&document, schema).ok());
+                schema.is_some_and(says_something) && !is_checked(media)
+            });
+            let names: Vec<&str> = unchecked.map(|(media, _)| media.as_str()).collect();
+            if !names.is_empty() {
+                remarks.unchecked.push(format!("{name} ({})", names.join(", ")));
+            }
+        }
+    }
+    Ok(remarks)
+}
+
+/// Returns whether a schema forbids anything: bytes are bytes.
+fn says_something(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) if members.is_empty() => false,
+        Value::Object(members) => members.get("format").is_none_or(|format| format != "binary"),
+        _ => *schema != Value::Bool(true),
+    }
+}
+
 fn document(text: &str) -> Result<Value, String> {
     if text.trim_start().starts_with('{') {
         serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))
@@ -316,6 +369,23 @@ mod tests {
         for text in ["", "{}", "[1]", "{\"openapi\":\"3.0.0\"}", "a: [", "{\"openapi\""] {
             assert!(Operations::read(text, &[], false).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn open_operations_and_bodies_that_are_not_checked_are_worth_a_remark() {
+        let text = r#"{"openapi": "3.1.0", "security": [{"o": []}], "paths": {"/a": {
+            "get": {"security": []}, "put": {"security": [{}, {"o": []}]}, "delete": {},
+            "post": {"requestBody": {"content": {
+                "application/json": {"schema": {"type": "object"}},
+                "text/plain": {"schema": {"maxLength": 5}},
+                "multipart/form-data": {"schema": {"type": "object"}},
+                "application/xml": {"schema": {}},
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}}}}"#;
+
+        let found = remarks(text).unwrap();
+
+        assert_eq!(found.open, ["GET /a"]);
+        assert_eq!(found.unchecked, ["POST /a (multipart/form-data)"]);
     }
 
     #[test]

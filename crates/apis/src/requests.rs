@@ -111,6 +111,8 @@ fn refused(faults: Faults) -> Problem {
 enum Reading {
     Json,
     Form,
+    /// As a text, or as what its schema says that the text is.
+    Text,
     /// Only whether there is one.
     Not,
 }
@@ -135,13 +137,11 @@ impl Body {
             .iter()
             .find_map(|wanted| self.media.iter().find(|(name, _)| name == wanted));
         let Some((_, schema)) = found else { return Err(self.unsupported()) };
-        let reading = if own == "application/json" || own.ends_with("+json") {
-            Reading::Json
-        } else if own == FORM {
-            Reading::Form
-        } else {
+        let reading = reading_of(&own);
+        // A text without a schema may be in any charset.
+        if reading == Reading::Not || (reading == Reading::Text && schema.is_none()) {
             return Ok(Some((Reading::Not, None)));
-        };
+        }
         let charset = sent.to_ascii_lowercase();
         let charset = charset.split_once("charset=").map(|(_, rest)| rest.trim_matches('"'));
         if headers.contains_key(CONTENT_ENCODING)
@@ -180,6 +180,10 @@ impl Body {
                 Ok(value) => value,
                 Err(error) => return faults.add("$", format!("it cannot be read: {error}")),
             },
+            Reading::Text => match std::str::from_utf8(bytes) {
+                Ok(text) => coerced(schemas, schema, text),
+                Err(_) => return faults.add("$", "it is not UTF-8"),
+            },
             Reading::Form => match form(schemas, schema, bytes) {
                 Ok(value) => value,
                 Err(message) => return faults.add("$", message),
@@ -189,6 +193,26 @@ impl Body {
             schemas.check(schema, &value, &mut "$".to_owned(), faults);
         }
     }
+}
+
+/// Returns how bodies of a media type in small letters are read.
+fn reading_of(media: &str) -> Reading {
+    if media == "application/json" || media.ends_with("+json") {
+        Reading::Json
+    } else if media == FORM {
+        Reading::Form
+    } else if media.starts_with("text/") {
+        Reading::Text
+    } else {
+        Reading::Not
+    }
+}
+
+/// Returns whether bodies of a media type of a document are checked. Which ones `*/*` means is not known before
+/// they are sent.
+pub(crate) fn is_checked(media: &str) -> bool {
+    let media = plain(media);
+    media.contains('*') || reading_of(&media) != Reading::Not
 }
 
 /// Returns a media type without parameters, in small letters.

@@ -1,5 +1,7 @@
 //! Values that a definition names and does not contain: `env:NAME` and `file:PATH`.
 
+use std::time::SystemTime;
+
 /// Most bytes of a secret's file.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
@@ -10,8 +12,9 @@ const FILE_BYTES_MAX: u64 = 64 << 10;
 /// What is not there. The message does not contain the value.
 pub(crate) fn secret(value: &str) -> Result<String, String> {
     if let Some(name) = value.strip_prefix("env:") {
-        return std::env::var(name)
-            .map_err(|_| format!("the environment variable {name} is not set, or is no text"));
+        return std::env::var(name).map_err(|_| {
+            format!("the server has no environment variable {name}, or it is no text")
+        });
     }
     let Some(path) = value.strip_prefix("file:") else { return Ok(value.to_owned()) };
     let cannot = |error: &dyn std::fmt::Display| format!("the file {path} cannot be read: {error}");
@@ -21,6 +24,15 @@ pub(crate) fn secret(value: &str) -> Result<String, String> {
     }
     let text = std::fs::read_to_string(path).map_err(|error| cannot(&error))?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// What tells whether a file has changed: time and length; [`None`] for one that is not there.
+pub(crate) type Seen = Option<(SystemTime, u64)>;
+
+/// Returns the state of the file in which a value is; [`None`] for a value that is in no file.
+pub(crate) fn seen(value: &str) -> Option<Seen> {
+    let about = std::fs::metadata(value.strip_prefix("file:")?);
+    Some(about.ok().and_then(|about| Some((about.modified().ok()?, about.len()))))
 }
 
 /// What the names of variables begin with that may be named over HTTP: whoever sets one has meant it for a
@@ -43,7 +55,11 @@ mod tests {
     #[test]
     fn a_value_is_itself_or_is_elsewhere() {
         assert_eq!(secret("plain"), Ok("plain".into()));
-        assert!(secret("env:HOMEROOM_NO_SUCH_VARIABLE").unwrap_err().contains("is not set"));
+        assert!(
+            secret("env:HOMEROOM_NO_SUCH_VARIABLE")
+                .unwrap_err()
+                .contains("has no environment variable")
+        );
         assert!(secret("file:/no/such/file").unwrap_err().contains("cannot be read"));
     }
 

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::check::{Finding, check};
+use crate::check::Finding;
 use crate::definition::{Api, Definition, Plan, Published};
 use crate::places::{Form, Places};
+use crate::structure::faults;
 
 /// A definition as a request states it: as in a file, with the documents that its APIs name.
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -34,7 +36,7 @@ struct Wrapped {
 #[serde(untagged)]
 enum Document {
     Text(String),
-    Json(serde_json::Value),
+    Json(Value),
 }
 
 impl Document {
@@ -61,33 +63,45 @@ impl From<Sent> for Published {
     }
 }
 
-/// Reads the definition of a file.
-///
-/// # Errors
-///
-/// What is wrong with the text, with line and path.
-pub(crate) fn of_file(text: &str) -> Result<Definition, Finding> {
-    toml::from_str(text).map_err(|error| broken_toml(text, &error))
+/// Returns in what form a text is: JSON begins with a brace, and TOML never does.
+pub(crate) fn form_of(text: &str) -> Form {
+    if text.trim_start().starts_with('{') { Form::Json } else { Form::Toml }
 }
 
-/// Reads and checks what a request states.
+/// Reads what a file or a request states, with the documents that are within it. Whether it can be published
+/// is another question.
 ///
 /// # Errors
 ///
-/// All that is wrong with it, with lines and paths.
-pub(crate) fn of_request(text: &str, form: Form) -> Result<Published, Vec<Finding>> {
-    let published: Published = match form {
-        Form::Toml => {
-            toml::from_str::<Sent>(text).map_err(|error| vec![broken_toml(text, &error)])?.into()
-        }
-        Form::Json => of_json(text).map_err(|error| vec![broken_json(text, &error)])?,
+/// All that cannot be read, with lines and paths.
+pub(crate) fn read(text: &str, form: Form) -> Result<Published, Vec<Finding>> {
+    let read = match form {
+        Form::Toml => toml::from_str::<Sent>(text)
+            .map(Published::from)
+            .map_err(|error| (broken_toml(text, &error), toml::from_str::<Value>(text).ok())),
+        Form::Json => of_json(text)
+            .map_err(|error| (broken_json(text, &error), serde_json::from_str::<Value>(text).ok())),
     };
-    let mut findings = check(&published);
-    if findings.is_empty() {
-        return Ok(published);
-    }
-    add_lines(&mut findings, text, form);
-    Err(findings)
+    read.map_err(|(first, value)| {
+        let stated = value.as_ref().and_then(|value| {
+            let wrapped = value.get("definition").filter(|_| form == Form::Json);
+            wrapped.unwrap_or(value).as_object()
+        });
+        let all = stated.map(faults).unwrap_or_default().into_iter();
+        let mut all: Vec<Finding> = all
+            .map(|(path, message)| Finding { file: String::new(), line: 0, path, message })
+            .collect();
+        if all.is_empty() {
+            return vec![first];
+        }
+        add_lines(&mut all, text, form);
+        // What is beside plans and APIs is told by the reader alone.
+        let is_known = |one: &Finding| one.line == first.line || one.path == first.path;
+        if !all.iter().any(is_known) {
+            all.insert(0, first);
+        }
+        all
+    })
 }
 
 /// Adds the lines at which findings stand in the text that was checked.
@@ -141,6 +155,15 @@ fn broken_json(text: &str, error: &serde_json::Error) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::check;
+
+    /// Reads a text and checks it.
+    fn of_request(text: &str, form: Form) -> Result<Published, Vec<Finding>> {
+        let published = read(text, form)?;
+        let mut findings = check(&published);
+        add_lines(&mut findings, text, form);
+        if findings.is_empty() { Ok(published) } else { Err(findings) }
+    }
 
     const API: &str = "{\"name\": \"a\", \"context\": \"a\", \"version\": \"v1\",\n\
                        \"upstream\": [\"http://a\"], \"openapi\": \"a.json\"}";

@@ -1,6 +1,7 @@
 //! What is served at the front door: each API compiled, and brought up to date by itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use homeroom_access::ApiClient;
@@ -8,8 +9,9 @@ use homeroom_gateway::{FrontDoor, LiveRoutes};
 
 use crate::definition::Api;
 use crate::index::{Hash, Index};
-use crate::live_api::{LiveApi, Local, Shared};
+use crate::live_api::{LiveApi, Local, Shared, unserved};
 use crate::operations::Operations;
+use crate::secret::{Seen, seen};
 
 /// The APIs that are served at a front door.
 pub(crate) struct Serving {
@@ -18,8 +20,8 @@ pub(crate) struct Serving {
     live: HashMap<String, Served>,
     /// APIs of which something may have changed since they were served.
     due: BTreeSet<String>,
-    /// APIs that could not be served, which are tried again.
-    failed: BTreeSet<String>,
+    /// APIs that cannot be served, which are tried again: until then their callers get 503.
+    failed: BTreeMap<String, Failed>,
     /// The operations of documents that are being published: APIs with the same share them.
     compiled: HashMap<Compiled, Arc<Operations>>,
 }
@@ -32,12 +34,22 @@ struct Served {
     api: Arc<Api>,
     hash: Option<Hash>,
     operations: Option<Arc<Operations>>,
+    /// The files of its secrets, as they were when they were read.
+    files: Vec<Seen>,
+    /// Why a change of these files cannot be followed, as the log has it.
+    behind: Option<String>,
+}
+
+/// An API that cannot be served.
+struct Failed {
+    api: Arc<Api>,
+    reason: String,
 }
 
 impl Serving {
     pub(crate) fn new(door: Weak<FrontDoor>, shared: Arc<Shared>) -> Self {
         let (live, compiled) = (HashMap::new(), HashMap::new());
-        let (due, failed) = (BTreeSet::new(), BTreeSet::new());
+        let (due, failed) = (BTreeSet::new(), BTreeMap::new());
         Self { door, shared, live, due, failed, compiled }
     }
 
@@ -46,9 +58,12 @@ impl Serving {
         self.due.insert(api.to_owned());
     }
 
-    /// Tries those again that could not be served.
-    pub(crate) fn begin(&mut self) {
-        self.due.append(&mut self.failed);
+    /// Notes those that could not be served, and those whose secrets have changed. Returns whether there are any.
+    pub(crate) fn begin(&mut self) -> bool {
+        self.due.extend(self.failed.keys().cloned());
+        let changed = self.live.iter().filter(|(_, served)| files_of(&served.api) != served.files);
+        self.due.extend(changed.map(|(name, _)| name.clone()));
+        !self.due.is_empty()
     }
 
     /// Returns the documents that are needed to serve the APIs that have changed.
@@ -75,24 +90,61 @@ impl Serving {
             let Some(kept) = index.api(name).filter(|_| self.due.remove(name)) else { continue };
             let (api, hash) = (&kept.item, index.hash_of(&kept.item));
             let before = self.live.get(name);
-            if before.is_some_and(|served| *served.api == **api && served.hash == hash) {
+            let is_same = before.is_some_and(|served| *served.api == **api && served.hash == hash);
+            // What changes while it is read is read again.
+            let files = files_of(api);
+            if is_same && before.is_some_and(|served| served.files == files) {
                 continue;
             }
-            match self.serve_one(api, hash, texts, door.live(), &local) {
+            let reason = match self.serve_one(api, hash, texts, door.live(), &local) {
                 Ok(operations) => {
-                    let served = Served { api: Arc::clone(api), hash, operations };
-                    if let Some(before) = self.live.insert(name.clone(), served) {
-                        withdraw(&before.api, index, door.live());
+                    let api = Arc::clone(api);
+                    let served = Served { api, hash, operations, files, behind: None };
+                    let failed = self.failed.remove(name).map(|failed| failed.api);
+                    let before = self.live.insert(name.clone(), served).map(|served| served.api);
+                    for before in failed.into_iter().chain(before) {
+                        withdraw(&before, index, door.live());
                     }
+                    continue;
                 }
-                Err(reason) => {
-                    tracing::error!(api = api.name, reason, "an API cannot be served");
-                    door.live().withdraw(&api.base());
-                    self.failed.insert(name.clone());
-                    if let Some(before) = self.live.remove(name) {
-                        withdraw(&before.api, index, door.live());
-                    }
+                Err(reason) => reason,
+            };
+            if let Some(served) = self.live.get_mut(name).filter(|_| is_same) {
+                if served.behind.as_ref() != Some(&reason) {
+                    tracing::warn!(
+                        api = api.name,
+                        reason,
+                        "an API goes on with the secrets that it had"
+                    );
+                    served.behind = Some(reason);
                 }
+                continue;
+            }
+            self.fail(api, reason, index, door.live());
+        }
+        let count = self.failed.len() as u64;
+        self.shared.unserved.store(count, Ordering::Relaxed);
+    }
+
+    /// Lets the callers of an API that cannot be served know so, until it can.
+    fn fail(
+        &mut self,
+        api: &Arc<Api>,
+        reason: String,
+        index: &Index,
+        live: &LiveRoutes<ApiClient>,
+    ) {
+        let before = self.live.remove(&api.name).map(|served| served.api);
+        let known = self.failed.get(&api.name);
+        if known.is_none_or(|known| known.reason != reason || known.api != *api) {
+            tracing::error!(api = api.name, reason, "an API cannot be served; its callers get 503");
+            if let Err(error) = live.publish(unserved(api)) {
+                tracing::error!(api = api.name, %error, "an API has no place");
+            }
+            let failed = Failed { api: Arc::clone(api), reason };
+            let failed = self.failed.insert(api.name.clone(), failed).map(|failed| failed.api);
+            for before in failed.into_iter().chain(before) {
+                withdraw(&before, index, live);
             }
         }
     }
@@ -103,10 +155,13 @@ impl Serving {
         self.serve(&due, index, texts);
         let Some(door) = self.door.upgrade() else { return };
         for gone in std::mem::take(&mut self.due) {
-            if let Some(before) = self.live.remove(&gone) {
-                withdraw(&before.api, index, door.live());
+            let failed = self.failed.remove(&gone).map(|failed| failed.api);
+            let before = self.live.remove(&gone).map(|served| served.api);
+            for before in failed.into_iter().chain(before) {
+                withdraw(&before, index, door.live());
             }
         }
+        self.shared.unserved.store(self.failed.len() as u64, Ordering::Relaxed);
         self.compiled = HashMap::new();
     }
 
@@ -159,6 +214,13 @@ impl Served {
     fn reads_as(&self, api: &Api, hash: Option<Hash>) -> bool {
         self.hash == hash && self.api.scopes == api.scopes && self.api.validate == api.validate
     }
+}
+
+/// Returns the files of an API's secrets as they are now.
+fn files_of(api: &Api) -> Vec<Seen> {
+    let headers = [&api.request_headers, &api.response_headers];
+    let headers = headers.into_iter().flat_map(|headers| headers.set.values().map(String::as_str));
+    headers.chain(api.peer.values().map(|(_, value)| value)).filter_map(seen).collect()
 }
 
 /// Withdraws an API from where it was, unless it or another one is there now.

@@ -48,6 +48,21 @@ impl TargetChanges {
         rest
     }
 
+    /// Returns the path below the API's own to which one below the target belongs: the other way of
+    /// [`Self::path`], where that is clear.
+    pub(crate) fn back(&self, rest: &str) -> String {
+        for PathChange { from, to } in &self.paths {
+            let to = to.trim_end_matches('/');
+            let behind = rest.strip_prefix(to).filter(|_| !to.is_empty());
+            if let Some(behind) =
+                behind.filter(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
+            {
+                return format!("{}{behind}", from.trim_end_matches('/'));
+            }
+        }
+        rest.to_owned()
+    }
+
     /// Returns the query; members that no change names are as they were sent.
     pub(crate) fn query(&self, query: String) -> String {
         if self.gone.is_empty() {
@@ -91,6 +106,21 @@ mod tests {
         let set = set.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let remove = remove.iter().map(|name| (*name).into()).collect();
         TargetChanges::new(&paths, &QueryChanges { set, remove })
+    }
+
+    #[test]
+    fn a_path_of_the_target_leads_back_to_the_one_that_led_there() {
+        let changes = changes(&[("/old/", "/new/deep"), ("/gone", "/")], &[], &[]);
+
+        for (there, expected) in [
+            ("/new/deep/7?x", "/old/7?x"),
+            ("/new/deep", "/old"),
+            ("/new/deeper", "/new/deeper"),
+            ("/other", "/other"),
+            ("", ""),
+        ] {
+            assert_eq!(changes.back(there), expected, "{there}");
+        }
     }
 
     #[test]

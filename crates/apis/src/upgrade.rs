@@ -1,5 +1,9 @@
 //! Connections that change their protocol, such as WebSocket: bytes go both ways unchanged.
+#![expect(clippy::disallowed_methods, reason = "a connection may be silent for so long")]
 
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use homeroom_access::Call;
@@ -10,6 +14,8 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
 
 use crate::headers::{is_doubtful, strip};
 
@@ -21,8 +27,9 @@ pub(crate) fn is_asked(call: &Call) -> bool {
     is_websocket && call.upgrade.is_some() && call.method == Method::GET && call.body.is_empty()
 }
 
-/// Passes a request for another protocol to an upstream, and connects both sides once it agrees. The
-/// `places` that it takes are dropped when their connection ends.
+/// Passes a request for another protocol to an upstream, which agrees within `time`, and connects both sides. The
+/// `places` that it takes are dropped when their connection ends: when both sides have, one has broken, or neither
+/// has sent anything for the time `idle`.
 ///
 /// # Errors
 ///
@@ -32,7 +39,7 @@ pub(crate) async fn pass(
     mut headers: HeaderMap,
     target: &Url,
     stream: impl Read + Write + Send + Unpin + 'static,
-    time: Duration,
+    (time, idle): (Duration, Duration),
     places: impl Send + 'static,
 ) -> Result<Response, Problem> {
     let upgrade = call.upgrade.take();
@@ -76,14 +83,118 @@ pub(crate) async fn pass(
     let caller = upgrade.ok_or_else(failed)?;
     tokio::spawn(async move {
         if let (Ok(caller), Ok(upstream)) = tokio::join!(caller, upstream) {
-            let (mut caller, mut upstream) = (TokioIo::new(caller), TokioIo::new(upstream));
-            _ = tokio::io::copy_bidirectional(&mut caller, &mut upstream).await;
+            join(TokioIo::new(caller), TokioIo::new(upstream), idle).await;
         }
         drop(places);
     });
     Ok(Response::from_parts(head, Body::empty()))
 }
 
+/// Passes bytes on in both directions until both have ended, or nothing has come for a while.
+async fn join<A, B>(one: A, other: B, idle: Duration)
+where
+    A: AsyncRead + AsyncWrite + Unpin,
+    B: AsyncRead + AsyncWrite + Unpin,
+{
+    let heard = Times { begun: Instant::now(), last_ms: AtomicU64::new(0) };
+    let (mut one, mut other) = (Heard(one, &heard), Heard(other, &heard));
+    let silent = async {
+        loop {
+            let last = Duration::from_millis(heard.last_ms.load(Ordering::Relaxed));
+            let until = heard.begun + last + idle;
+            if until <= Instant::now() {
+                return;
+            }
+            tokio::time::sleep_until(until).await;
+        }
+    };
+    tokio::select! {
+        _ = tokio::io::copy_bidirectional(&mut one, &mut other) => {}
+        () = silent => {}
+    }
+}
+
+/// When something has come last.
+struct Times {
+    begun: Instant,
+    last_ms: AtomicU64,
+}
+
+/// A connection of which is noted when something has come.
+struct Heard<'a, S>(S, &'a Times);
+
+impl<S: AsyncRead + Unpin> AsyncRead for Heard<'_, S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = into.filled().len();
+        let read = Pin::new(&mut self.0).poll_read(context, into);
+        if into.filled().len() > before {
+            let now = u64::try_from(self.1.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.1.last_ms.store(now, Ordering::Relaxed);
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<'_, S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
+
 fn failed() -> Problem {
     Problem::of(Kind::BadGateway)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_is_silent_for_too_long_ends_and_no_other() {
+        let (mut caller, one) = duplex(64);
+        let (mut upstream, other) = duplex(64);
+        let begun = Instant::now();
+        let joining = async {
+            join(one, other, Duration::from_secs(10)).await;
+            begun.elapsed().as_secs()
+        };
+        let talking = async {
+            let mut heard = [0; 2];
+            for _ in 0..5 {
+                tokio::time::sleep(Duration::from_secs(8)).await;
+                caller.write_all(b"hi").await.unwrap();
+                upstream.read_exact(&mut heard).await.unwrap();
+            }
+            (upstream.read(&mut heard).await.unwrap(), heard)
+        };
+
+        let (ended, heard) = tokio::join!(joining, talking);
+
+        assert_eq!(heard, (0, *b"hi"), "the other side learns of the end");
+        assert_eq!(ended, 50);
+    }
 }

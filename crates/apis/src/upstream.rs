@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -24,10 +24,11 @@ use crate::definition::{Api, Balance, Peer, Timeouts};
 use crate::peer::Unfit;
 use crate::units::Time;
 
-/// The most calls at a time to one upstream.
-const CALLS_MAX: usize = 4_096;
-/// The most calls at a time by one client.
-const ALL_CALLS_MAX: usize = 1 << 20;
+/// The most calls at a time by one client, and to one upstream: more than the front door lets in. Calls wait in
+/// queues that have a name, and in none of a client.
+const CALLS_MAX: usize = 1 << 20;
+/// The shortest time between two lines of the log about an upstream that does not answer.
+const TELLING_MS: u64 = 10_000;
 /// The most clients that are kept for further APIs.
 const CLIENTS_MAX: usize = 64;
 /// The most idle connections that are kept to one upstream.
@@ -61,6 +62,10 @@ pub(crate) struct Upstream {
     is_healthy: AtomicBool,
     breaker: Breaker,
     open: AtomicUsize,
+    begun: Instant,
+    /// From when on the log may tell of it again, in milliseconds; calls that were not answered since it has.
+    telling: AtomicU64,
+    untold: AtomicU64,
     pub(crate) counts: Counts,
 }
 
@@ -208,8 +213,7 @@ fn settings(api: &Api) -> Settings {
     };
     let pool = Pool {
         requests_per_origin: CALLS_MAX,
-        // The front door has a limit for all calls.
-        requests: ALL_CALLS_MAX,
+        requests: CALLS_MAX,
         idle_per_origin: IDLE_MAX,
         ..Pool::default()
     };
@@ -237,6 +241,28 @@ impl Upstream {
         &self.base
     }
 
+    /// Returns scheme, host and port that are sent to it, and its path without a slash at its end.
+    pub(crate) fn sent(&self) -> (&str, &str) {
+        let at = self.sent.find("://").map_or(0, |at| at + 3);
+        let path = self.sent[at..].find('/').map_or(self.sent.len(), |slash| at + slash);
+        self.sent.split_at(path)
+    }
+
+    /// Notes that it has not answered a call. Returns how many calls that were, if the log is to tell of it: at once,
+    /// and then every so often.
+    pub(crate) fn tells(&self) -> Option<u64> {
+        let now = ms_since(self.begun);
+        self.untold.fetch_add(1, Ordering::Relaxed);
+        let due = self.telling.load(Ordering::Relaxed);
+        let next = now + TELLING_MS;
+        let may = now >= due
+            && self
+                .telling
+                .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        may.then(|| self.untold.swap(0, Ordering::Relaxed))
+    }
+
     /// Returns the client by which it is asked.
     pub(crate) fn client(&self) -> &Client {
         &self.client
@@ -260,6 +286,7 @@ impl Upstreams {
             let whole = url.as_uri().to_string();
             whole.trim_end_matches('/').to_owned()
         };
+        let begun = Instant::now();
         let members = clients.of(api, &urls)?.into_iter().map(|Member { url, sent, client }| {
             let base: Arc<str> = without_slash(&url).into();
             Arc::new(Upstream {
@@ -271,11 +298,13 @@ impl Upstreams {
                 is_healthy: AtomicBool::new(true),
                 breaker: Breaker::new(Rules::from(&api.breaker)),
                 open: AtomicUsize::new(0),
+                begun,
+                telling: AtomicU64::new(0),
+                untold: AtomicU64::new(0),
                 counts: Counts::default(),
             })
         });
         let members: Vec<Arc<Upstream>> = members.collect();
-        let begun = Instant::now();
         clients.remember(api, &members, begun);
         let probes = match &api.health {
             Some(health) => {
@@ -374,7 +403,16 @@ impl Upstreams {
             Ended::Unanswered => Outcome::Unanswered,
             Ended::Unreachable { .. } => Outcome::Unreachable,
         });
+        let before = upstream.breaker.standing(now);
         upstream.breaker.record(ended, may_open, now);
+        let after = upstream.breaker.standing(now);
+        match (before == Standing::Closed, after == Standing::Closed) {
+            (true, false) => {
+                tracing::warn!(upstream = %upstream.base, "an upstream that fails is left alone");
+            }
+            (false, true) => tracing::info!(upstream = %upstream.base, "an upstream is well again"),
+            _ => {}
+        }
     }
 
     fn now(&self) -> u64 {

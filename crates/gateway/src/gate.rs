@@ -23,7 +23,8 @@ pub use limit::Limit;
 
 /// The budget of calls at a time, that of calls that wait, and that of bodies on their way.
 const CALLS: &str = "upstream_calls";
-const WAITING: &str = "upstream_waiting";
+/// The budget of calls that wait for their turn.
+pub const WAITING: &str = "upstream_waiting";
 const STREAMS: &str = "upstream_streams";
 
 /// How many calls there may be.

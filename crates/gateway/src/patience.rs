@@ -11,14 +11,14 @@ const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// Returns when the caller of a request stops waiting, if it says so.
 pub(crate) fn patience(headers: &HeaderMap) -> Option<Instant> {
-    if !headers.contains_key(PREFER) {
-        return None;
-    }
     Instant::now().checked_add(stated(headers)?)
 }
 
-/// Returns the first whole number of seconds that a preference states.
-fn stated(headers: &HeaderMap) -> Option<Duration> {
+/// Returns how long the caller of a request waits, if it says so.
+pub fn stated(headers: &HeaderMap) -> Option<Duration> {
+    if !headers.contains_key(PREFER) {
+        return None;
+    }
     let lines = headers.get_all(PREFER).iter().filter_map(|line| line.to_str().ok());
     let mut preferences = lines.flat_map(|line| line.split(','));
     preferences.find_map(|preference| {

@@ -66,6 +66,8 @@ pub struct ApiFigures {
     pub upstreams: Vec<UpstreamFigures>,
     /// The connections by origin.
     pub connections: Vec<ConnectionFigures>,
+    /// How many APIs cannot be served.
+    pub unserved: u64,
 }
 
 type Source = Box<dyn Fn() -> ApiFigures + Send + Sync>;
@@ -93,6 +95,12 @@ impl Collector for ApiCollector {
             Some(source) => source(),
             None => return Ok(()),
         };
+        let about = (
+            "homeroom_apis_unserved",
+            "Published APIs that cannot be served now, for lack of a secret for example",
+            MetricType::Gauge,
+        );
+        encode(&mut encoder, about, &[figures.unserved], |count| vec![(vec![], *count)])?;
         encode_gates(&mut encoder, bounded_gates(figures.gates))?;
         encode_upstreams(&mut encoder, &bounded_upstreams(figures.upstreams))?;
         encode_connections(&mut encoder, &bounded_connections(figures.connections))

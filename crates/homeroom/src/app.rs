@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::{Access, AccessConfig, ApiClient, Subscribed};
-use homeroom_apis::{Apis, Subscription};
+use homeroom_apis::{Apis, ApisLimits, Subscription};
 use homeroom_blobs::Blobs;
 use homeroom_bulk_api::BulkService;
 use homeroom_course::{Courses, Origins};
@@ -156,9 +156,15 @@ impl App {
             seeded = counts.collect::<Vec<_>>().join(", ");
             tracing::info!(holds = seeded, "made a new store");
         }
-        let calls = Gates::new(gates(&config.budgets));
-        let apis = Apis::with_limits(store.clone(), calls, config.budgets.issuer_keys);
-        let apis = Arc::new(apis);
+        let budgets = &config.budgets;
+        let limits = ApisLimits {
+            gates: Gates::new(gates(budgets)),
+            issuer_keys: budgets.issuer_keys,
+            issuer_tokens: budgets.issuer_tokens as usize,
+            transforms: budgets.transforms.map(|places| places as usize),
+            transform_bytes: u64::from(budgets.transform_bytes_mib) << 20,
+        };
+        let apis = Arc::new(Apis::with_limits(store.clone(), limits));
         let jobs = Jobs::new(store.clone(), config.jobs.limits());
         let blobs = Blobs::new(config.blob_place(), store.clone(), config.blob_limits());
         let courses = Courses::new(store.clone(), jobs.clone(), blobs.clone())

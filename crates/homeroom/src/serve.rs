@@ -247,6 +247,7 @@ impl Server {
             let told = told(stopped.clone());
             tokio::spawn(content.serve(Arc::clone(&self.door), told, times))
         });
+        let apis = Arc::clone(&self.app.apis);
         let door = Arc::clone(&self.door);
         let main = tokio::spawn(self.main.serve(self.door, told(stopped), times));
         let admin =
@@ -267,7 +268,7 @@ impl Server {
             control.stop(times.drain).await;
         }
         // Requests and jobs finish at the same time, each within the drain time.
-        _ = tokio::join!(main, runner.stop(times.drain));
+        _ = tokio::join!(main, runner.stop(times.drain), apis.drain(times.drain));
         if let Some(content) = content {
             _ = content.await;
         }
@@ -392,8 +393,8 @@ fn kinds(config: &Config, app: &App) -> Vec<Kind> {
     kinds
 }
 
-/// Follows changes of what is published that other nodes make, if there can be other nodes; `done` is
-/// how the first reading ended.
+/// Follows changes of what is published that other nodes make, if there can be other nodes, and of its secrets;
+/// `done` is how the first reading ended.
 async fn publish(apis: Arc<Apis>, mut done: Result<(), ApisError>, is_shared: bool) {
     let mut is_behind = false;
     loop {
@@ -404,7 +405,7 @@ async fn publish(apis: Arc<Apis>, mut done: Result<(), ApisError>, is_shared: bo
         }
         is_behind = done.is_err();
         tokio::time::sleep(FOLLOW).await;
-        done = if is_shared || is_behind { apis.follow().await } else { Ok(()) };
+        done = if is_shared || is_behind { apis.follow().await } else { apis.look_again().await };
     }
 }
 

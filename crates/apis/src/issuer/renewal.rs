@@ -13,8 +13,10 @@ use homeroom_http::{BudgetFigures, Timestamp};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::Tokens;
 use super::keys::{Key, read_set};
 use super::token::Header;
+use crate::definition::Issuer;
 
 /// Most bytes of a set of keys.
 const SET_BYTES_MAX: usize = 256 << 10;
@@ -34,6 +36,9 @@ pub(super) const WAITING: &str = "issuer_keys";
 /// The sets of keys of all APIs, by address. APIs with one issuer share it.
 pub(crate) struct KeySets {
     all: Mutex<HashMap<String, Weak<KeySet>>>,
+    /// Tokens that were checked, by what is stated of their issuer.
+    tokens: Mutex<HashMap<Issuer, Weak<Tokens>>>,
+    tokens_max: usize,
     /// Requests that wait, by the addresses.
     waiting: Arc<Shares>,
 }
@@ -85,9 +90,23 @@ pub(super) struct Found {
 }
 
 impl KeySets {
-    /// Creates the sets, none of which is known; so many requests may wait for them.
-    pub(crate) fn new(waiting_max: u64) -> Self {
-        Self { all: Mutex::default(), waiting: Shares::new(WAITING, waiting_max) }
+    /// Creates the sets, none of which is known; so many requests may wait for them, and so many tokens of an issuer
+    /// are remembered.
+    pub(crate) fn new(waiting_max: u64, tokens_max: usize) -> Self {
+        let (all, tokens) = (Mutex::default(), Mutex::default());
+        Self { all, tokens, tokens_max, waiting: Shares::new(WAITING, waiting_max) }
+    }
+
+    /// Returns the tokens that were checked for what is stated of an issuer.
+    pub(super) fn tokens_of(&self, stated: &Issuer) -> Arc<Tokens> {
+        let mut all = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tokens) = all.get(stated).and_then(Weak::upgrade) {
+            return tokens;
+        }
+        let tokens = Arc::new(Tokens::new(self.tokens_max));
+        all.retain(|_, tokens| tokens.strong_count() > 0);
+        all.insert(stated.clone(), Arc::downgrade(&tokens));
+        tokens
     }
 
     /// Returns the figures of the requests that wait.

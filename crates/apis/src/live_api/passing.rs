@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use homeroom_access::Call;
 use homeroom_client::{Error, Phase};
+use homeroom_gateway::{WAITING_CALLS, patience};
 use homeroom_http::{Kind, Problem, RequestBody, Response, Via};
 use http::header::{CONTENT_LENGTH, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue};
@@ -25,6 +26,8 @@ use crate::upstream::{Candidate, Leave, Upstream, is_slow, is_unreachable};
 const SHORT_BODY: usize = 128 << 10;
 /// Longest time for reading a body ahead whose length is not known; then it is passed on as it arrives.
 const AHEAD_TIME: Duration = Duration::from_secs(1);
+/// How long a connection that has changed its protocol may be silent, unless the API says otherwise.
+const SILENT_TIME: Duration = Duration::from_mins(10);
 /// Most upstreams to which a call finds no connection before it is given up.
 const UNREACHED_MAX: u32 = 8;
 
@@ -178,11 +181,14 @@ impl LiveApi {
         let query = if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
         groups.repeats.called();
         let whole = self.api.timeouts.whole.map(|time| time.0);
+        // A caller that says how long it waits gets no later answer.
+        let patience = patience(&call.headers);
+        let time = whole.into_iter().chain(patience).min();
         let mut passing = Passing {
             groups,
             path_and_query: format!("{rest}{query}"),
             whole,
-            until: whole.map(|time| Instant::now() + time),
+            until: time.and_then(|time| Instant::now().checked_add(time)),
             attempts: Attempts::default(),
             begun: None,
             asked: 0,
@@ -249,7 +255,7 @@ impl LiveApi {
                     }
                     upstream.counts.answered(begun.elapsed());
                     group.record(upstream, Ended::with(answer.status()));
-                    return self.respond(answer, open, call).await;
+                    return self.respond(answer, open, call, upstream.sent()).await;
                 }
                 Ok(Err(error)) => error,
                 Err(late) => {
@@ -263,14 +269,13 @@ impl LiveApi {
                 }
                 let is_over = matches!(error, Error::TimedOut { phase: Phase::Total, .. });
                 if upload.waits() && !is_over {
-                    return Err(no_upstream(
-                        "Too many calls of this API wait for its upstream.",
-                        1,
-                    ));
+                    return Err(Problem::busy(1).budget(WAITING_CALLS).detail(format!(
+                        "Too many calls of this API wait for its upstream (budget {WAITING_CALLS})."
+                    )));
                 }
             }
             passing.blame(candidate, Some(&error), body.there_for(begun));
-            let failed = self.failed(&error, &call.request_id);
+            let failed = self.failed(&error, upstream, &call.request_id);
             if !passing.goes_on(candidate, &error, call, &body) {
                 return Err(failed);
             }
@@ -332,8 +337,9 @@ impl LiveApi {
             match opened {
                 Ok(Ok(stream)) => {
                     let time = self.api.timeouts.first_byte.unwrap_or(self.api.timeout).0;
-                    let held = (open, place);
-                    let passed = upgrade::pass(call, headers, &target, stream, time, held);
+                    let times = (time, self.api.timeouts.idle.map_or(SILENT_TIME, |idle| idle.0));
+                    let held = (open, place, self.shared.upgraded.subscribe());
+                    let passed = upgrade::pass(call, headers, &target, stream, times, held);
                     let answered = passing.in_time(passed).await;
                     passing.has_asked();
                     match &answered {
@@ -349,7 +355,7 @@ impl LiveApi {
                 }
                 Ok(Err(error)) => {
                     passing.blame(candidate, Some(&error), Some(begun.elapsed()));
-                    problem = Some(self.failed(&error, &call.request_id));
+                    problem = Some(self.failed(&error, upstream, &call.request_id));
                     if !passing.goes_on(candidate, &error, call, &body) {
                         break;
                     }
@@ -365,8 +371,15 @@ impl LiveApi {
         Err(problem.unwrap_or_else(|| passing.nobody()))
     }
 
-    fn failed(&self, error: &Error, request_id: &str) -> Problem {
-        tracing::warn!(api = self.api.name, request_id, %error, "an upstream did not answer");
+    fn failed(&self, error: &Error, upstream: &Upstream, request_id: &str) -> Problem {
+        let name = upstream.name();
+        tracing::debug!(api = self.api.name, upstream = %name, request_id, %error, "an upstream did not answer");
+        if let Some(calls) = upstream.tells() {
+            tracing::warn!(
+                api = self.api.name, upstream = %name, request_id, %error, calls,
+                "calls were not answered by an upstream; the last of them"
+            );
+        }
         match error {
             Error::TimedOut { phase: Phase::Wait, .. } => {
                 no_upstream("Too many calls of this API wait for its upstream.", 1)

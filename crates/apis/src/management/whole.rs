@@ -18,7 +18,7 @@ use crate::error::ApisError;
 use crate::index::Index;
 use crate::places::Form;
 use crate::secret::is_reserved;
-use crate::sent::{Sent, add_lines, of_request};
+use crate::sent::{Sent, add_lines, form_of, read as read_definition};
 
 /// Media type of definitions as files state them.
 const TOML: &str = "application/toml";
@@ -36,29 +36,42 @@ pub(super) async fn apply(apis: &Apis, call: &mut Call) -> Answered {
     let prunes = flag(&call.query()?, "prune")?.unwrap_or(false);
     let (new, text, form) = read(call).await?;
     let wish = if prunes { Wish::Exactly(&new) } else { Wish::Beside(&new) };
-    match apis.change(wish, &|old| check_places(old, &new)).await {
-        Ok(changed) => Ok(answer(&json!({ "changed": changed }))),
-        Err(ApisError::Invalid(mut findings)) => {
-            add_lines(&mut findings, &text, form);
-            Err(of_findings(&findings))
+    let changed = apis.change(wish, &|old| check_places(old, &new)).await;
+    let changed = changed.map_err(|error| told(error, &text, form))?;
+    Ok(answer(&json!({ "changed": changed })))
+}
+
+/// Returns the problem for what is not done; what is wrong with a text is told with its lines.
+fn told(error: ApisError, text: &str, form: Form) -> Problem {
+    match error {
+        ApisError::Invalid(mut findings) => {
+            add_lines(&mut findings, text, form);
+            of_findings(&findings)
         }
-        Err(error) => Err(of(error)),
+        error => of(error),
     }
 }
 
 /// Says what is wrong with a definition.
-pub(super) async fn lint(_: &Apis, call: &mut Call) -> Answered {
+pub(super) async fn lint(apis: &Apis, call: &mut Call) -> Answered {
     let (text, form) = read_text(call).await?;
-    let findings = of_request(&text, form).err().unwrap_or_default();
+    let findings = match read_definition(&text, form) {
+        Ok(new) => {
+            let mut findings = apis.lint(&new).await.map_err(of)?;
+            add_lines(&mut findings, &text, form);
+            findings
+        }
+        Err(findings) => findings,
+    };
     Ok(answer(&json!({ "findings": findings })))
 }
 
 /// Says what applying would change.
 pub(super) async fn diff(apis: &Apis, call: &mut Call) -> Answered {
     let prunes = flag(&call.query()?, "prune")?.unwrap_or(false);
-    let (new, ..) = read(call).await?;
+    let (new, text, form) = read(call).await?;
     let wish = if prunes { Wish::Exactly(&new) } else { Wish::Beside(&new) };
-    let found = apis.diff(wish).await.map_err(of)?;
+    let found = apis.diff(wish).await.map_err(|error| told(error, &text, form))?;
     let found = serde_json::to_value(found).map_err(Problem::internal)?;
     Ok(answer(&found))
 }
@@ -100,7 +113,7 @@ fn flag(query: &Query, name: &str) -> Result<Option<bool>, Problem> {
 
 async fn read(call: &mut Call) -> Result<(Published, String, Form), Problem> {
     let (text, form) = read_text(call).await?;
-    let published = of_request(&text, form).map_err(|findings| of_findings(&findings))?;
+    let published = read_definition(&text, form).map_err(|findings| of_findings(&findings))?;
     Ok((published, text, form))
 }
 
@@ -121,7 +134,7 @@ pub(super) async fn read_text(call: &mut Call) -> Result<(String, Form), Problem
             "The body is empty. To withdraw everything, send {\"apis\": []} with prune=true.",
         ));
     }
-    let guessed = if text.trim_start().starts_with('{') { Form::Json } else { Form::Toml };
+    let guessed = form_of(&text);
     Ok((text, form.unwrap_or(guessed)))
 }
 

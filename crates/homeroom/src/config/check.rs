@@ -64,6 +64,11 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     if let Some(name) = zero_budget(&config.budgets) {
         return Some((name, "must be at least 1".into()));
     }
+    if config.budgets.transform_bytes_mib <= TRANSFORM_MIB_ALONE {
+        let right =
+            format!("must be more than {TRANSFORM_MIB_ALONE}, which are for one body alone");
+        return Some(("budgets.transform_bytes_mib", right));
+    }
     if config.budgets.upstream_wait.0.is_zero() {
         return Some(("budgets.upstream_wait", "must be longer than zero".into()));
     }
@@ -108,6 +113,8 @@ fn zero_budget(budgets: &BudgetsConfig) -> Option<&'static str> {
         ("budgets.upstream_waiting", budgets.upstream_waiting),
         ("budgets.upstream_streams", budgets.upstream_streams),
         ("budgets.issuer_keys", budgets.issuer_keys),
+        ("budgets.issuer_tokens", budgets.issuer_tokens),
+        ("budgets.transforms", budgets.transforms.unwrap_or(1)),
         ("budgets.streams_mib", budgets.streams_mib),
         ("budgets.stranger_bodies_mib", budgets.stranger_bodies_mib),
         ("budgets.bodies_mib", budgets.bodies_mib),
@@ -121,6 +128,9 @@ fn zero_budget(budgets: &BudgetsConfig) -> Option<&'static str> {
     .into_iter()
     .find_map(|(name, size)| (size == 0).then_some(name))
 }
+
+/// What the longest answer needs that is changed, with what it is changed to.
+const TRANSFORM_MIB_ALONE: u32 = 64;
 
 /// The shortest lease: it is renewed at a third of it, by a transaction.
 const LEASE_MIN: Duration = Duration::from_secs(3);

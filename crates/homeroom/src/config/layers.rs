@@ -338,6 +338,7 @@ fn names() -> Vec<(String, Value)> {
         vec![TlsConfig { certificate: PathBuf::new(), key: PathBuf::new(), names: vec![] }];
     config.blobs.dir = Some(PathBuf::new());
     config.jobs.attempts_max = Some(5);
+    config.budgets.transforms = Some(2);
     let mut flat = vec![];
     flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
     flat

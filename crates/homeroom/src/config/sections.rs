@@ -443,6 +443,14 @@ pub struct BudgetsConfig {
     /// Maximum number of requests that wait until the keys of their tokens' issuers are read; those of one
     /// issuer have at most half of what is free. Default: 1024.
     pub issuer_keys: u32,
+    /// Maximum number of tokens of an issuer that are remembered as checked; beyond it some are checked again
+    /// when they are used. Default: 10000.
+    pub issuer_tokens: u32,
+    /// Maximum number of bodies of more than 64 KiB that published APIs change at a time. Default: half of the cores, at least 1.
+    pub transforms: Option<u32>,
+    /// Maximum size of these bodies and of what they are changed to, in MiB; 64 of them are for one body alone
+    /// that finds no more room. Default: 192.
+    pub transform_bytes_mib: u32,
     /// Maximum size of open HTTP/2 requests, without their bodies, in MiB. Default: 64.
     pub streams_mib: u32,
     /// Maximum size of request bodies on public routes, in MiB. Default: 32.
@@ -477,6 +485,9 @@ impl Default for BudgetsConfig {
             upstream_wait: HumanDuration(Duration::from_millis(500)),
             upstream_streams: 4_096,
             issuer_keys: 1_024,
+            issuer_tokens: 10_000,
+            transforms: None,
+            transform_bytes_mib: 192,
             streams_mib: 64,
             stranger_bodies_mib: 32,
             bodies_mib: 256,

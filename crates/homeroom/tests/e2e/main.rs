@@ -54,6 +54,7 @@ mod postgres;
 mod prefix;
 mod published;
 mod published_certificates;
+mod published_files;
 mod published_nodes;
 mod published_rules;
 mod published_streams;

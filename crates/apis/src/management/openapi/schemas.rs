@@ -102,6 +102,12 @@ fn plan() -> (Value, Vec<&'static str>) {
     (members, vec!["name"])
 }
 
+/// Says that a list has something in it.
+fn some(mut list: Value) -> Value {
+    list["minItems"] = 1.into();
+    list
+}
+
 fn of(members: Value) -> Value {
     json!({ "type": "object", "properties": members, "additionalProperties": false })
 }
@@ -247,7 +253,12 @@ fn api() -> (Value, Vec<&'static str>) {
             "type": "boolean",
             "description": "Whether those pages may have cookies and client certificates sent along.",
         },
-        "allow": texts("Networks from which it may be called."),
+        "keep_location": {
+            "type": "boolean",
+            "description": "Whether Location and Content-Location of answers stay as they are; those that lead to the \
+                            target lead to this API otherwise.",
+        },
+        "allow": some(texts("Networks from which it may be called.")),
         "deny": texts("Networks from which it may not be called."),
     });
     (members, vec!["name", "context", "version"])
