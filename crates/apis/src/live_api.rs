@@ -52,7 +52,7 @@ const SMALL_ANSWER: u64 = 16 << 10;
 const BODY_TIME: Duration = Duration::from_hours(1);
 
 /// When whoever calls an API that cannot be served should try again.
-const UNSERVED_SECONDS: u64 = 5;
+const UNSERVED_SECONDS: u32 = 5;
 
 /// The headers that say where something is.
 const LEADING: [HeaderName; 2] = [LOCATION, CONTENT_LOCATION];
