@@ -201,7 +201,7 @@ pub(crate) struct Asker<'a> {
 /// Makes the headers of a request to an upstream. Credentials that this server has checked stay here.
 pub(crate) fn to_upstream(headers: &mut HeaderMap, security: Security, asker: &Asker<'_>) {
     // What is written below.
-    headers.reserve(6);
+    headers.reserve(7);
     strip(headers);
     headers.remove(HOST);
     headers.remove(CONTENT_LENGTH);
