@@ -57,6 +57,8 @@ pub(crate) struct Upstream {
     base: Arc<str>,
     /// The URL that is sent, which may name another host.
     sent: Url,
+    /// Its text without a slash at its end, and where its path begins there.
+    sent_text: (String, usize),
     client: Client,
     hash: u64,
     is_healthy: AtomicBool,
@@ -243,9 +245,8 @@ impl Upstream {
 
     /// Returns scheme, host and port that are sent to it, and its path without a slash at its end.
     pub(crate) fn sent(&self) -> (&str, &str) {
-        let at = self.sent.find("://").map_or(0, |at| at + 3);
-        let path = self.sent[at..].find('/').map_or(self.sent.len(), |slash| at + slash);
-        self.sent.split_at(path)
+        let (text, path) = &self.sent_text;
+        text.split_at(*path)
     }
 
     /// Notes that it has not answered a call. Returns how many calls that were, if the log is to tell of it: at once,
@@ -292,6 +293,12 @@ impl Upstreams {
             Arc::new(Upstream {
                 hash: hash(base.as_bytes()),
                 base,
+                sent_text: {
+                    let text = without_slash(&sent);
+                    let at = text.find("://").map_or(0, |at| at + 3);
+                    let path = text[at..].find('/').map_or(text.len(), |slash| at + slash);
+                    (text, path)
+                },
                 sent,
                 client,
                 url,
