@@ -243,7 +243,8 @@ fn write_all(folder: &Path, files: &BTreeMap<String, String>) -> Result<(), Fail
     std::fs::create_dir_all(folder).map_err(failed)?;
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".toml") && !files.contains_key(&name) {
+        let is_read = Path::new(&name).extension().is_some_and(|ending| ending == "toml");
+        if is_read && !files.contains_key(&name) {
             let message = format!(
                 "{} is not of what is published; name another folder",
                 folder.join(name).display()
