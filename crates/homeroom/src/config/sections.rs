@@ -446,7 +446,9 @@ pub struct BudgetsConfig {
     /// Maximum number of tokens of an issuer that are remembered as checked; beyond it some are checked again
     /// when they are used. Default: 10000.
     pub issuer_tokens: u32,
-    /// Maximum number of bodies of more than 64 KiB that published APIs change at a time. Default: half of the cores, at least 1.
+    /// Maximum number of bodies of more than 64 KiB that published APIs change at a time. Default: none,
+    /// half as many as there are cores.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub transforms: Option<u32>,
     /// Maximum size of these bodies and of what they are changed to, in MiB; 64 of them are for one body alone
     /// that finds no more room. Default: 192.
