@@ -31,7 +31,8 @@ enum GatewayCommand {
   homeroom gateway lint apis.toml
   homeroom gateway lint apis/ --json
 
-What may be meant is a hint, such as a plan that is published already. The exit code is 0 when nothing is wrong, 1 otherwise.")]
+What may be meant is a hint, such as a plan that is published already.
+The exit code is 0 when nothing is wrong, 1 otherwise.")]
     Lint {
         /// File or folder
         path: PathBuf,
@@ -71,13 +72,13 @@ Running servers serve it within a second. Subscriptions of keys stay.")]
         #[arg(long)]
         json: bool,
     },
-    /// Prints what is published with its OpenAPI documents, or writes it to a file or a folder with them beside it
+    /// Prints what is published, or writes it to a file or folder, with its OpenAPI documents
     #[command(after_help = "Examples:
   homeroom gateway export
   homeroom gateway export apis.toml
   homeroom gateway export apis/
 
-A folder gets plans.toml and a file for each API. What is printed or written is what `apply` takes.")]
+A folder gets plans.toml and a file for each API. `apply` takes what is printed or written.")]
     Export {
         /// New file, or a folder [default: standard output]
         file: Option<PathBuf>,
