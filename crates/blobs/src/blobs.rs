@@ -10,7 +10,8 @@ use tokio::sync::{OnceCell, RwLock};
 
 use crate::blob::{Blob, BlobId};
 use crate::error::BlobError;
-use crate::limits::{CHUNK_BYTES, Limits, OWNER_KIND_BYTES_MAX};
+use crate::limits::{Limits, OWNER_KIND_BYTES_MAX};
+use crate::listed::ListedTo;
 use crate::place::BlobPlace;
 use crate::read::Reading;
 use crate::write::{Writing, Written};
@@ -22,8 +23,10 @@ pub struct Blobs {
     pub(crate) place: BlobPlace,
     pub(crate) store: Store,
     pub(crate) limits: Limits,
-    /// Whether the folder is known to be this store's.
+    /// Whether the place is known to be this store's.
     claimed: Arc<OnceCell<()>>,
+    /// How far a bucket has been listed by sweeps.
+    pub(crate) listed: Arc<ListedTo>,
     /// Held for reading while somebody copies blobs, and for writing by a sweep.
     pub(crate) copying: Arc<RwLock<()>>,
 }
@@ -31,7 +34,14 @@ pub struct Blobs {
 impl Blobs {
     /// Returns the blobs of a store at a place; nothing is touched yet.
     pub fn new(place: BlobPlace, store: Store, limits: Limits) -> Self {
-        Self { place, store, limits, claimed: Arc::default(), copying: Arc::default() }
+        Self {
+            place,
+            store,
+            limits,
+            claimed: Arc::default(),
+            listed: Arc::default(),
+            copying: Arc::default(),
+        }
     }
 
     /// Returns the limits of blobs.
@@ -57,7 +67,7 @@ impl Blobs {
         assert!(owner_kind.len() <= OWNER_KIND_BYTES_MAX, "{owner_kind} is too long");
         self.claim().await?;
         let id = BlobId(Uuid::new());
-        let file = self.place.on(move |folder| folder.create(id)).await?;
+        let file = self.place.create(id).await?;
         Ok(Writing::new(self.place.clone(), id, file, owner_kind, self.limits))
     }
 
@@ -92,18 +102,18 @@ impl Blobs {
     pub async fn read(&self, blob: &Blob, range: Range<u64>) -> Result<Reading, BlobError> {
         let (id, bytes) = (blob.id, blob.bytes);
         let range = range.start.min(bytes)..range.end.min(bytes);
-        let file = self.place.on(move |folder| folder.read(id)).await?;
-        Reading::new(id, file, range, CHUNK_BYTES).await
+        let length = range.end.saturating_sub(range.start);
+        Ok(Reading::new(id, self.place.read(id, range).await?, length))
     }
 
-    /// Opens a blob's file, for readers that seek and block.
+    /// Opens a blob as a file, for readers that seek and block. One in a bucket is fetched into the
+    /// spool folder first.
     ///
     /// # Errors
     ///
     /// [`BlobError::Damaged`] where the bytes are missing, or why they cannot be read.
     pub async fn open(&self, blob: &Blob) -> Result<std::fs::File, BlobError> {
-        let id = blob.id;
-        self.place.on(move |folder| folder.read(id)).await
+        self.place.open(blob).await
     }
 
     /// Returns the write that removes a blob, for the plan that removes what names it. Its bytes are
@@ -133,14 +143,13 @@ impl Blobs {
         }
     }
 
-    /// Makes sure that the folder has no other store's blobs.
+    /// Makes sure that the place has no other store's blobs.
     pub(crate) async fn claim(&self) -> Result<(), BlobError> {
         let claiming = async {
             let mark = self.mark().await?;
-            let own = mark.clone();
-            let found = self.place.on(move |folder| folder.claim(&own)).await?;
+            let found = self.place.claim(mark.clone()).await?;
             if found != mark {
-                return Err(BlobError::Foreign(self.place.path().display().to_string()));
+                return Err(BlobError::Foreign(self.place.to_string()));
             }
             Ok(())
         };

@@ -29,13 +29,30 @@ pub enum BlobError {
         /// The system's reason.
         why: String,
     },
-    /// The folder has the blobs of another store.
-    #[error("{0} has the blobs of another store; give each store a folder of its own (blobs.dir)")]
+    /// The bucket, or its network, did not do what was asked.
+    #[error("cannot {doing} {place}: {why}; {mend}")]
+    Bucket {
+        /// What was being done.
+        doing: &'static str,
+        /// The bucket, the prefix and the endpoint.
+        place: String,
+        /// The reason.
+        why: String,
+        /// What to do about it.
+        mend: &'static str,
+        /// Whether it may be over without anybody's doing.
+        is_passing: bool,
+    },
+    /// The folder or bucket has the blobs of another store.
+    #[error(
+        "{0} has the blobs of another store; give each store a folder (blobs.dir) or a prefix of a \
+         bucket (blobs.url) of its own"
+    )]
     Foreign(String),
-    /// A restore would take the folder from a store that may still be in use.
+    /// A restore would take the folder or bucket from a store that may still be in use.
     #[error(
         "{0} has the blobs of another store, which would sweep those of the restored one; name \
-         another folder (blobs.dir), or, if that store is no more, add --take-blobs"
+         another place (blobs.dir or blobs.url), or, if that store is no more, add --take-blobs"
     )]
     NotHandedOver(String),
     /// There is no such blob.
@@ -59,6 +76,11 @@ pub enum BlobError {
 }
 
 impl BlobError {
+    /// Returns the error for a blob that has a row and no bytes.
+    pub(crate) fn missing(id: BlobId) -> Self {
+        Self::Damaged { id, why: "its bytes are missing".into() }
+    }
+
     /// Returns a function to the error of a path.
     pub(crate) fn at<'p>(doing: &'static str, path: &'p Path) -> impl Fn(io::Error) -> Self + 'p {
         move |error| {

@@ -17,9 +17,9 @@ use crate::error::BlobError;
 /// Folder of what is being written.
 const UNFINISHED: &str = "unfinished";
 /// File that says which store's blobs these are.
-const MARK: &str = "store";
+pub(crate) const MARK: &str = "store";
 /// Letters of an id that name its folder.
-const BEGIN: usize = 6;
+pub(crate) const BEGIN: usize = 6;
 
 /// A folder of blobs.
 #[derive(Debug)]
@@ -80,6 +80,11 @@ impl Folder {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns whether there is anything at the path.
+    pub(crate) fn exists(&self) -> bool {
+        self.path.symlink_metadata().is_ok()
     }
 
     /// Returns the file of a blob that is being written.
@@ -157,7 +162,7 @@ impl Folder {
     pub(crate) fn read(&self, id: BlobId) -> Result<File, BlobError> {
         let path = self.file(id);
         File::open(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => BlobError::Damaged { id, why: "its file is missing".into() },
+            io::ErrorKind::NotFound => BlobError::missing(id),
             _ => BlobError::at("open", &path)(error),
         })
     }

@@ -33,19 +33,19 @@ impl HandOver {
         is_free: bool,
     ) -> Result<Self, BlobError> {
         let mark = Uuid::new().to_string();
-        let mut marks = place.0.marks()?;
+        let mut marks = place.marks()?;
         if !is_free && !marks.is_empty() {
             // A store that cannot be read does not tell whether the place is its own.
             let own = replaced.and_then(|store| store.rows(Sql::new(sql::MARK, vec![])).ok());
             let own = own.iter().flatten().filter_map(|row| row.first()?.as_text());
             let own: Vec<&str> = own.collect();
             if !marks.iter().any(|mark| own.contains(&mark.as_str())) {
-                return Err(BlobError::NotHandedOver(place.path().display().to_string()));
+                return Err(BlobError::NotHandedOver(place.to_string()));
             }
         }
-        if place.exists() {
+        if place.exists()? {
             marks.insert(0, mark.clone());
-            place.0.hand_over(Some(&marks.join("\n")))?;
+            place.hand_over(Some(&marks.join("\n")))?;
         }
         Ok(Self { place: place.clone(), mark })
     }
@@ -61,6 +61,6 @@ impl HandOver {
     ///
     /// Why the place cannot be marked; the store does that itself, then, with its first blob.
     pub fn finish(self) -> Result<(), BlobError> {
-        if self.place.exists() { self.place.0.hand_over(Some(&self.mark)) } else { Ok(()) }
+        if self.place.exists()? { self.place.hand_over(Some(&self.mark)) } else { Ok(()) }
     }
 }

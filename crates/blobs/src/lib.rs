@@ -1,7 +1,7 @@
 //! Large bytes beside the store: packages, uploads, video.
 //!
 //! A blob is written as a stream under a temporary name, hashed and counted on the way, synced, and
-//! then named. It belongs to nobody until a plan commits its row ([`Written::row`]); what no row
+//! then named: as a file in a folder, or as an object in a bucket of an S3-compatible store. It belongs to nobody until a plan commits its row ([`Written::row`]); what no row
 //! names is swept after a while, whatever killed its writer. Bytes never change under an id.
 //!
 //! ```
@@ -28,12 +28,14 @@
 
 mod blob;
 mod blobs;
+mod bucket;
 mod check;
 mod copy;
 mod error;
 mod folder;
 mod hand_over;
 mod limits;
+mod listed;
 mod place;
 mod read;
 mod rows;
@@ -43,8 +45,9 @@ mod write;
 
 pub use blob::{Blob, BlobId};
 pub use blobs::Blobs;
+pub use bucket::{BucketFigures, BucketSettings};
 pub use check::{Checked, check};
-pub use copy::{Copied, copy, link};
+pub use copy::{Copied, copy, keep};
 pub use error::BlobError;
 pub use hand_over::HandOver;
 pub use limits::Limits;

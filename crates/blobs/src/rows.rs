@@ -35,6 +35,12 @@ pub(crate) fn page(snapshot: &Snapshot, after: Option<BlobId>) -> Result<Vec<Blo
     rows.iter().map(|row| blob(row)).collect()
 }
 
+/// Returns whether a state of the store names a blob.
+pub(crate) fn has(snapshot: &Snapshot, id: BlobId) -> Result<bool, StoreError> {
+    let rows = snapshot.rows(Sql::new(sql::FIND, vec![id.to_string().into()]))?;
+    Ok(!rows.is_empty())
+}
+
 fn damaged() -> StoreError {
     StoreError::Failed("a row of blob is damaged".into())
 }

@@ -6,8 +6,10 @@ use homeroom_store::{Answer, ChangedAt, Decision, Plan, Sql, Write};
 
 use crate::blob::BlobId;
 use crate::blobs::Blobs;
+use crate::bucket::Listing;
 use crate::error::BlobError;
-use crate::folder::old_files;
+use crate::folder::{Folder, old_files};
+use crate::place::Kind;
 use crate::{rows, sql};
 
 /// Blobs whose rows are looked up, or removed, at a time.
@@ -35,20 +37,37 @@ impl Blobs {
     /// The store's, or why a file cannot be removed. What was done before stays done.
     pub async fn sweep(&self, now: ChangedAt) -> Result<Swept, BlobError> {
         let mut swept = Swept::default();
-        if !self.place.exists() {
+        if !self.place.is_there().await? {
             return Ok(swept);
         }
         self.claim().await?;
         let _alone = self.copying.write().await;
         let old = ChangedAt(now.0.saturating_sub(self.limits.grace_us()));
-        swept.unfinished = self.place.on(move |folder| folder.remove_unfinished(old)).await?;
         self.sweep_removed(old, &mut swept).await?;
-        for folder in self.place.on(crate::folder::Folder::folders).await? {
-            let files = self.place.on(move |_| old_files(&folder, old)).await?;
-            for some in files.chunks(PAGE) {
-                self.sweep_unnamed(some, &mut swept).await?;
+        match &*self.place.0 {
+            Kind::Folder(_) => {
+                for folder in self.place.on(Folder::folders).await? {
+                    let files = self.place.on(move |_| old_files(&folder, old)).await?;
+                    for some in files.chunks(PAGE) {
+                        self.sweep_unnamed(some, &mut swept).await?;
+                    }
+                }
+            }
+            Kind::Bucket(bucket) => {
+                let first = self.listed.first(now);
+                let listing =
+                    bucket.run(move |link| async move { Ok(Listing::from(&link, first)) });
+                let mut listing = listing.await?;
+                while let Some(found) = listing.next().await? {
+                    let found = found.into_iter().filter(|object| object.changed <= old.0);
+                    let mut ids: Vec<BlobId> = found.map(|object| object.id).collect();
+                    ids.sort_unstable();
+                    self.sweep_unnamed(&ids, &mut swept).await?;
+                }
+                self.listed.done(first, old, now);
             }
         }
+        swept.unfinished = self.place.remove_unfinished(old).await?;
         Ok(swept)
     }
 
@@ -67,7 +86,7 @@ impl Blobs {
                 return Ok(());
             }
             for id in ids {
-                let bytes = self.place.on(move |folder| folder.remove(id)).await?;
+                let bytes = self.place.remove(id).await?;
                 swept.bytes += bytes.unwrap_or(0);
                 swept.removed += 1;
             }
@@ -96,7 +115,7 @@ impl Blobs {
             }
         }
         for id in ids.iter().copied().filter(|id| !named.contains(id)) {
-            if let Some(bytes) = self.place.on(move |folder| folder.remove(id)).await? {
+            if let Some(bytes) = self.place.remove(id).await? {
                 swept.bytes += bytes;
                 swept.unnamed += 1;
             }

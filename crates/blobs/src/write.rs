@@ -67,25 +67,25 @@ impl Writing {
         if all > bytes_max {
             return Err(BlobError::TooLarge { bytes_max });
         }
-        let path = self.place.0.unfinished(self.id);
+        let path = self.place.unfinished(self.id);
         self.file.write_all(bytes).await.map_err(BlobError::at("write", &path))?;
         self.hash.update(bytes);
         self.bytes = all;
         Ok(())
     }
 
-    /// Syncs the bytes to disk and names them. They are kept once [`Written::row`] is committed.
+    /// Syncs the bytes to disk, or uploads them to the bucket, and names them. They are kept once [`Written::row`] is committed.
     ///
     /// # Errors
     ///
-    /// [`BlobError::DiskFull`], or why they cannot be synced or named.
+    /// [`BlobError::DiskFull`], or why they cannot be synced, uploaded or named.
     pub async fn finish(mut self, now: ChangedAt) -> Result<Written, BlobError> {
         let id = self.id;
-        let path = self.place.0.unfinished(id);
+        let path = self.place.unfinished(id);
         self.file.flush().await.map_err(BlobError::at("write", &path))?;
         let file = self.file.try_clone().await.map_err(BlobError::at("sync", &path))?;
         let file = file.into_std().await;
-        self.place.on(move |folder| folder.finish(id, &file)).await?;
+        self.place.finish(id, file, self.bytes).await?;
         self.is_finished = true;
         let blob = Blob {
             id,
@@ -101,12 +101,12 @@ impl Writing {
 impl Drop for Writing {
     fn drop(&mut self) {
         if !self.is_finished {
-            self.place.0.discard(self.id);
+            self.place.discard(self.id);
         }
     }
 }
 
-/// A blob whose bytes are on disk under its name, and that nobody owns yet.
+/// A blob whose bytes are in their place under its name, and that nobody owns yet.
 #[derive(Debug, Clone)]
 pub struct Written {
     blob: Blob,

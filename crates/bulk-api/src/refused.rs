@@ -55,6 +55,12 @@ pub(crate) fn of_blob(error: BlobError) -> Problem {
         BlobError::DiskFull(_) => {
             Problem::busy(30).detail("The server's disk is full; nothing was kept of this.")
         }
+        BlobError::Bucket { .. } => {
+            let mut busy = Problem::busy(10)
+                .detail("The server cannot use the store of its files at the moment.");
+            busy.internal = Some(error.to_string());
+            busy
+        }
         BlobError::Store(error) => of_store(error),
         BlobError::TooLarge { .. }
         | BlobError::Failed { .. }

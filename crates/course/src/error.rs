@@ -122,6 +122,12 @@ fn of_blob(error: BlobError) -> Problem {
         BlobError::DiskFull(_) => {
             Problem::busy(30).detail("The server's disk is full; nothing was kept.")
         }
+        BlobError::Bucket { .. } => {
+            let mut busy = Problem::busy(10)
+                .detail("The server cannot use the store of its files at the moment.");
+            busy.internal = Some(error.to_string());
+            busy
+        }
         BlobError::Store(error) => of_store(error),
         BlobError::Late(_) => Problem::busy(1).detail("The upload took too long; send it again."),
         other @ (BlobError::Failed { .. }

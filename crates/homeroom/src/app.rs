@@ -5,7 +5,6 @@
 )]
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,9 +29,6 @@ use crate::exit::Failure;
 use crate::load_metrics::LoadMetrics;
 use crate::probes;
 use crate::standard::{self, Standard};
-
-/// What the folder where uploads are put together is called, after that of the blobs.
-const SPOOL: &str = ".spool";
 
 /// An opened Homeroom, which serves requests and runs commands.
 #[derive(Clone)]
@@ -129,6 +125,7 @@ impl App {
         let mut config = config.clone();
         if let StoreUrl::Sqlite(file) = store.url() {
             config.blobs.dir = Some(file.with_extension("blobs"));
+            config.blobs.bucket = None;
         }
         Self::on_store(store, &configured.standard, &config).await
     }
@@ -182,11 +179,9 @@ impl App {
             let Subscription { apis, scopes, .. } = (*published.subscription(key)?).clone();
             Some(Subscribed { apis, scopes })
         }));
-        let mut spool = config.blob_place().path().as_os_str().to_owned();
-        spool.push(SPOOL);
         let (own_blobs, own_jobs) = (blobs.clone(), jobs.clone());
         let bulk =
-            BulkService::new(&access, data.documents(), own_blobs, own_jobs, Path::new(&spool));
+            BulkService::new(&access, data.documents(), own_blobs, own_jobs, &config.spool());
         let mut metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
         watch(&metrics, &data, &access);
         let called = Arc::clone(&apis);

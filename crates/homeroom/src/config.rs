@@ -1,12 +1,15 @@
 //! Configuration: defaults, then `homeroom.toml`, then `HOMEROOM_SECTION__KEY`, then flags.
 //!
 //! Only this module reads these sources, once, into types; the origin of each value is known.
-//! `PGPASSWORD` is the password of a database whose URL has none.
+//! `PGPASSWORD` is the password of a database whose URL has none, and `AWS_…` says what the settings of a
+//! bucket do not.
 
+mod bucket;
 mod check;
 mod duration;
 mod layers;
 mod place;
+mod secret;
 mod sections;
 mod socket;
 mod wording;
@@ -84,6 +87,7 @@ impl ConfigArgs {
         if let (Some(place), Ok(password)) = (&mut config.store.url, std::env::var(PASSWORD)) {
             place.add_password(&password);
         }
+        layers.add_bucket(&mut config, &|name| std::env::var(name).ok())?;
         Ok((config, layers))
     }
 }

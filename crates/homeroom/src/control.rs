@@ -152,9 +152,9 @@ pub fn perform(
         }
         Request::Backup { to, time_max_ms } => {
             let blobs_to = BlobPlace::beside(&to);
-            if let Some(taken) = [to.as_path(), blobs_to.path()]
-                .into_iter()
-                .find(|path| path.symlink_metadata().is_ok())
+            let paths = [Some(to.as_path()), blobs_to.path()];
+            if let Some(taken) =
+                paths.into_iter().flatten().find(|path| path.symlink_metadata().is_ok())
             {
                 let message = format!("{} already exists; name another file", taken.display());
                 return Err(Failure::Usage(message));
@@ -165,7 +165,7 @@ pub fn perform(
             let BackingUp { blobs_to, done, .. } = backing_up;
             backed_up.map_err(|error| {
                 // Half a copy would only keep a full disk full.
-                _ = std::fs::remove_dir_all(blobs_to.path());
+                _ = blobs_to.path().map(std::fs::remove_dir_all);
                 failed(&error)
             })?;
             let Looks { looked, copied, change_version } = done.unwrap_or_default();

@@ -1,6 +1,7 @@
 //! `homeroom`: one server for a school system's data.
 
 mod app;
+mod bucket_metrics;
 mod command;
 mod config;
 mod control;

@@ -5,12 +5,14 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use homeroom_blobs::BlobPlace;
 use homeroom_gateway::{Gauge, Metrics};
 use homeroom_http::{Call, Guard, Handler, Problem, Response, Route, handler, json_response};
 use homeroom_jobs::Jobs;
 use homeroom_store::Store;
 use http::{HeaderValue, Method, StatusCode, header};
 
+use crate::bucket_metrics;
 use crate::exposition::Form;
 use crate::job_metrics;
 use crate::load_metrics::LoadMetrics;
@@ -131,17 +133,19 @@ pub fn metrics_route<C: Send + Sync + 'static>(
     metrics: &Arc<Metrics>,
     store: &Arc<StoreGauges>,
     jobs: &Jobs,
+    blobs: &BlobPlace,
     loads: &Arc<LoadMetrics>,
 ) -> Route<C> {
-    type State = (Arc<Metrics>, Arc<StoreGauges>, Jobs, Arc<LoadMetrics>);
-    let state: State = (Arc::clone(metrics), Arc::clone(store), jobs.clone(), Arc::clone(loads));
+    type State = (Arc<Metrics>, Arc<StoreGauges>, Jobs, BlobPlace, Arc<LoadMetrics>);
+    let (metrics, store, loads) = (Arc::clone(metrics), Arc::clone(store), Arc::clone(loads));
+    let state: State = (metrics, store, jobs.clone(), blobs.clone(), loads);
     let answer =
-        handler(&state, |(metrics, store, jobs, loads): State, call: Call<C>| async move {
+        handler(&state, |(metrics, store, jobs, blobs, loads): State, call: Call<C>| async move {
             let form = Form::accepted(&call.headers);
             store.read().await;
             let queued = job_metrics::Queued::read(&jobs).await;
             metrics.show_queue(&queued.figures(&jobs));
-            let own = queued.lines() + &loads.lines();
+            let own = queued.lines() + &loads.lines() + &bucket_metrics::lines(&blobs);
             let text = with_own_figures(metrics.text(), &store, &own);
             let mut response = json_response(StatusCode::OK, form.of(text));
             let media = HeaderValue::from_static(form.media_type());

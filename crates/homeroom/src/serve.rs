@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use homeroom_access::Access;
 use homeroom_apis::{Apis, ApisError};
-use homeroom_blobs::{Blobs, Swept};
+use homeroom_blobs::{BlobError, Blobs, Swept};
 use homeroom_bulk_api::BulkService;
 use homeroom_course::{Courses, Origins};
 use homeroom_data::metadata::Credentials;
@@ -100,6 +100,9 @@ impl Listeners {
         if let Some(dir) = &config.blobs.dir {
             expect_writable(dir).map_err(|error| Failure::of_path("blobs.dir", dir, &error))?;
         }
+        if config.blobs.bucket.is_some() {
+            expect_bucket(config)?;
+        }
         Ok(Self { main, content, admin, log: request_log::open(&config.log)? })
     }
 }
@@ -119,6 +122,19 @@ fn bind_control(config: &Config) -> Result<Option<control::Socket>, Failure> {
             tracing::info!(%error, "there is no control socket; loads run beside this server");
             Ok(None)
         }
+    }
+}
+
+/// Asks the bucket of the blobs whether it can be used. Everything else can be served without it, so one
+/// that cannot be reached now only makes a line in the log.
+fn expect_bucket(config: &Config) -> Result<(), Failure> {
+    match config.blob_place().exists() {
+        Ok(_) => Ok(()),
+        Err(error @ BlobError::Bucket { is_passing: true, .. }) => {
+            tracing::warn!(%error, "the bucket of the blobs does not answer; serving what does without it");
+            Ok(())
+        }
+        Err(error) => Err(Failure::Usage(error.to_string())),
     }
 }
 
@@ -174,6 +190,7 @@ impl Server {
             &app.metrics,
             &app.store_gauges,
             &app.jobs,
+            app.blobs.place(),
             &app.load_metrics,
         ));
         let admin_metrics = Arc::new(homeroom_gateway::Metrics::new(env!("CARGO_PKG_VERSION")));

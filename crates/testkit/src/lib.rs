@@ -4,7 +4,8 @@
 //! [`trial`] makes stores on each database that the environment names, [`Folder`] is a folder that
 //! goes with the test, and [`victim`] starts processes to be killed. With the feature `app` there is a `TestApp`: the APIs in the test's own
 //! process behind the front door, with clients that call it as the network would, and documents to
-//! send. With the feature `tls` there are certificates, and a client that shows one.
+//! send. With the feature `tls` there are certificates, and a client that shows
+//! one; with `s3` a server of objects.
 //!
 //! ```
 //! let kinds = ["ed-fi/students".to_owned()];
@@ -45,6 +46,8 @@ pub mod failures;
 pub mod filled;
 #[cfg(feature = "app")]
 pub mod places;
+#[cfg(feature = "s3")]
+pub mod s3;
 #[cfg(feature = "app")]
 pub mod samples;
 #[cfg(feature = "app")]

@@ -14,7 +14,7 @@ const KNOWS: &[(&str, &[&str])] = &[
     ("homeroom-model", &[]),
     ("homeroom-pages", &[]),
     ("homeroom-store", &[]),
-    ("homeroom-blobs", &["homeroom-store"]),
+    ("homeroom-blobs", &["homeroom-client", "homeroom-store"]),
     ("homeroom-jobs", &["homeroom-store"]),
     ("homeroom-load", &["homeroom-client"]),
     ("homeroom-lab", &["homeroom-load"]),

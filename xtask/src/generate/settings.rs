@@ -17,7 +17,8 @@ two underscores. `homeroom config show` prints every value in force and where it
 separated by commas in the environment; durations are written `250ms`, `5s`, `2m` or `1h`. A name or a
 value that does not fit ends the command with exit code 2.
 
-`PGPASSWORD` is the password of a database whose URL has none.
+`PGPASSWORD` is the password of a database whose URL has none. `AWS_…` variables say what the settings of a
+bucket do not.
 
 ";
 

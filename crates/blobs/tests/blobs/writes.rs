@@ -1,9 +1,9 @@
 //! Blobs are written whole or not at all, and read in ranges.
 
-use homeroom_blobs::{BlobError, BlobPlace, Blobs, Limits};
+use homeroom_blobs::{BlobError, Blobs, Limits};
 use homeroom_store::{ChangedAt, Store};
 
-use crate::support::{LONG_US, files, on_each, read};
+use crate::support::{LONG_US, on_each, read};
 
 #[tokio::test]
 async fn a_blob_reads_back_whole_and_in_ranges_with_its_hash() {
@@ -55,7 +55,7 @@ async fn nothing_is_kept_of_what_is_too_large_or_was_given_up() {
         drop(given_up);
 
         assert!(matches!(refused, Err(BlobError::TooLarge { bytes_max: 10 })), "{refused:?}");
-        assert_eq!(files(trial.blobs.place().path()), Vec::<std::path::PathBuf>::new());
+        assert_eq!(trial.names(), Vec::<String>::new(), "{}", trial.name);
     }
 }
 
@@ -75,13 +75,12 @@ async fn a_row_that_comes_too_late_is_refused() {
 async fn bytes_that_are_missing_are_an_error_and_no_end() {
     for trial in on_each() {
         let blob = trial.kept(&[7; 1_000]).await;
-        let file = std::fs::OpenOptions::new().write(true).open(trial.file(&blob)).unwrap();
-        file.set_len(400).unwrap();
+        trial.change(&blob, &[7; 400]);
 
         let mut reading = trial.blobs.read(&blob, 0..1_000).await.unwrap();
         let first = reading.next().await.unwrap().unwrap();
         let second = reading.next().await;
-        std::fs::remove_file(trial.file(&blob)).unwrap();
+        trial.lose(&blob);
         let missing = trial.blobs.read(&blob, 0..1).await;
 
         assert_eq!((first.len(), reading.left()), (400, 600), "{}", trial.name);
@@ -91,12 +90,11 @@ async fn bytes_that_are_missing_are_an_error_and_no_end() {
 }
 
 #[tokio::test]
-async fn a_folder_of_another_store_is_left_alone() {
+async fn a_place_of_another_store_is_left_alone() {
     for trial in on_each() {
         let blob = trial.kept(b"mine").await;
         let other = Store::temporary(&[]).unwrap();
-        let place = BlobPlace::folder(trial.blobs.place().path());
-        let foreign = Blobs::new(place, other, Limits::default());
+        let foreign = Blobs::new(trial.place("blobs"), other, Limits::default());
 
         let refused = foreign.begin("test").await;
         let swept = foreign.sweep(ChangedAt(ChangedAt::now().0 + LONG_US)).await;

@@ -156,7 +156,8 @@ fn scarce(space: Space, store_bytes: u64) -> Option<String> {
 
 const RESTORE: &str = "homeroom restore BACKUP --yes, from the last good backup";
 const PUT_BACK: &str = "copy the blob's file from a backup's folder BACKUP.blobs to the same place in \
-                        the folder of the blobs; without one, remove what names the blob";
+                        the folder or bucket of the blobs; without one, remove what names the blob";
+const REACH: &str = "do what it says and run homeroom doctor again; the settings are in [blobs]";
 const STORE_ANEW: &str = "send these documents again with PUT, in the form that this Homeroom \
                           accepts; if that is not possible, homeroom restore BACKUP --yes";
 
@@ -226,6 +227,7 @@ fn examine(config: &Config, args: &DoctorArgs) -> Examined {
             match blobs {
                 Ok(checked) => {
                     checked.problems.into_iter().for_each(|problem| found(problem, PUT_BACK));
+                    checked.unreachable.into_iter().for_each(|problem| found(problem, REACH));
                     out.left_out.extend(checked.left_out);
                     out.blobs = checked.blobs;
                 }

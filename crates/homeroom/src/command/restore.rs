@@ -22,6 +22,9 @@ use crate::exit::{Exit, Failure};
 use crate::health::{self, Looked};
 use crate::standard::Standard;
 
+/// The longest time for fetching the blobs of the replaced store from a bucket.
+const KEEPING_MAX: Duration = Duration::from_hours(24);
+
 /// Replaces the store with a backup. No server may have the store open; an old store in a file is kept
 /// beside it. A database must be empty or unused.
 #[derive(Debug, Args)]
@@ -32,7 +35,8 @@ use crate::standard::Standard;
   homeroom restore --already-copied --yes
 
 A backup of a file or of a database is restored into either.
-Its blobs are read from BACKUP.blobs, and those of the old store are kept beside it, too.
+Its blobs are read from BACKUP.blobs, and those of the old store are kept beside it, too; of a
+bucket, those that the restored store does not name.
 The restored store continues at change versions, ETags and ids above all that the previous store may
 have issued. Keys that were revoked, removed or suspended since the backup stay so if the
 previous store can be read. Clients that read changes by version must load everything again.")]
@@ -57,7 +61,8 @@ pub struct RestoreArgs {
     /// what is missing
     #[arg(long)]
     without_blobs: bool,
-    /// Takes the folder of the blobs (blobs.dir) from another store, which is no more
+    /// Takes the folder (blobs.dir) or bucket (blobs.url) of the blobs from another store, which is
+    /// no more
     #[arg(long)]
     take_blobs: bool,
     /// Longest time to check the backup for damage
@@ -117,7 +122,9 @@ fn replace(config: &Config, from: PathBuf, args: &RestoreArgs) -> Result<Report,
         place: config.blob_place(),
         // The folder beside a file is that file's, whatever its mark.
         is_free: args.take_blobs
-            || config.blobs.dir.is_none() && matches!(url, StoreUrl::Sqlite(_)),
+            || config.blobs.dir.is_none()
+                && config.blobs.bucket.is_none()
+                && matches!(url, StoreUrl::Sqlite(_)),
         handing: None,
         copied: Copied::default(),
         line: ProgressLine::new(),
@@ -125,7 +132,7 @@ fn replace(config: &Config, from: PathBuf, args: &RestoreArgs) -> Result<Report,
     let restored = Store::restore_with(&from, &url, &mut restoring);
     restoring.line.end();
     let restored = restored.map_err(|e| Failure::because("restoring", e))?;
-    settle_blobs(&config.blob_place(), restoring.handing.take(), &restored)
+    settle_blobs(&config.blob_place(), &url, restoring.handing.take(), &restored)
         .map_err(|e| Failure::because("the store is restored; settling its blobs", e))?;
     let Comparing { looked, revival, lost, unread, as_in_backup, copied, .. } = restoring;
     let from = Some(from);
@@ -151,18 +158,24 @@ fn raise(config: &Config) -> Result<Report, Failure> {
     })
 }
 
-/// Gives the folder of blobs to the restored store, and keeps what is in it beside the replaced one.
+/// Gives the place of the blobs to the restored store, and keeps what is in it beside the replaced one.
 fn settle_blobs(
     place: &BlobPlace,
+    url: &StoreUrl,
     handing: Option<HandOver>,
     restored: &Restored,
 ) -> Result<(), StoreError> {
-    if let Some(kept) = &restored.kept
-        && place.exists()
-    {
-        homeroom_blobs::link(place, &BlobPlace::beside(kept))?;
+    handing.map_or(Ok(()), HandOver::finish)?;
+    let Some(kept) = &restored.kept else { return Ok(()) };
+    if place.exists()? {
+        let open = |url: &StoreUrl| {
+            let options = SnapshotOptions { time_max: KEEPING_MAX, ..SnapshotOptions::default() };
+            Snapshot::open(url, &options)
+        };
+        let both = || Ok((open(&StoreUrl::Sqlite(kept.clone()))?, open(url)?));
+        homeroom_blobs::keep(place, &both, kept)?;
     }
-    Ok(handing.map_or(Ok(()), HandOver::finish)?)
+    Ok(())
 }
 
 /// Examines a backup and compares it with the store that it replaces.

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use homeroom_blobs::BucketSettings;
 use homeroom_http::Cors;
 
-use super::sections::{BudgetsConfig, Config, JobsConfig};
+use super::bucket::{ENDPOINT, is_endpoint};
+use super::sections::{BlobsConfig, BudgetsConfig, Config, JobsConfig};
 
 /// The greatest length of the write queue.
 const QUEUE_MAX: u32 = 1 << 20;
@@ -87,6 +89,9 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     if dir.is_some_and(|dir| dir.contains("://")) {
         return Some(("blobs.dir", "is a folder, not a URL".into()));
     }
+    if let Some(flaw) = flaw_of_bucket(&config.blobs) {
+        return Some(flaw);
+    }
     if config.courses.session_silence.0.is_zero() {
         return Some(("courses.session_silence", "must be longer than zero".into()));
     }
@@ -99,6 +104,29 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     wrong_level(&config.log.level).map(|word| {
         ("log.level", format!("`{word}` is not a log level; choose from {}", LEVELS.join(", ")))
     })
+}
+
+/// Returns what is wrong with a bucket. No value is shown, since it may be a URL with a password.
+fn flaw_of_bucket(blobs: &BlobsConfig) -> Option<(&'static str, String)> {
+    let is_set = [
+        ("blobs.endpoint", blobs.endpoint.is_some()),
+        ("blobs.region", blobs.region.is_some()),
+        ("blobs.bucket_in_host", blobs.bucket_in_host),
+        ("blobs.access_key_id", blobs.access_key_id.is_some()),
+        ("blobs.secret_access_key", blobs.secret_access_key.is_some()),
+    ];
+    let Some(url) = &blobs.url else {
+        let (name, _) = is_set.into_iter().find(|(_, is_set)| *is_set)?;
+        return Some((name, "needs blobs.url: it is about a bucket".into()));
+    };
+    if let Err(why) = BucketSettings::read(url) {
+        return Some(("blobs.url", why));
+    }
+    if blobs.dir.is_some() {
+        return Some(("blobs.url", "cannot be set with blobs.dir: blobs are in one place".into()));
+    }
+    let endpoint = blobs.endpoint.as_ref().filter(|endpoint| !is_endpoint(endpoint));
+    endpoint.map(|_| ("blobs.endpoint", ENDPOINT.to_owned()))
 }
 
 /// Returns the name of the first budget that has no room for anything.
@@ -218,6 +246,21 @@ mod tests {
 
             assert_eq!(flaw(&config).map(|(name, _)| name), Some(name));
         }
+    }
+
+    #[test]
+    fn settings_of_a_bucket_go_together() {
+        let url = Some("s3://blobs".to_owned());
+        let blobs = |blobs: BlobsConfig| flaw(&Config { blobs, ..Config::default() });
+        let named = |given| blobs(given).map(|(name, _)| name);
+        let right = || BlobsConfig { url: url.clone(), ..BlobsConfig::default() };
+
+        assert_eq!(named(right()), None);
+        assert_eq!(named(BlobsConfig { dir: Some("blobs".into()), ..right() }), Some("blobs.url"));
+        let alone = BlobsConfig { region: Some("r".into()), ..BlobsConfig::default() };
+        assert_eq!(named(alone), Some("blobs.region"));
+        let wrong = BlobsConfig { url: Some("file:///a".into()), ..BlobsConfig::default() };
+        assert_eq!(named(wrong), Some("blobs.url"));
     }
 
     #[test]

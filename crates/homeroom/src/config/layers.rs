@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use homeroom_store::masked_text;
 use toml::{Table, Value};
 
+use super::bucket::bucket;
 use super::sections::{Config, TlsConfig};
 use super::wording::{listed, plainly};
 use super::{StorePlace, check};
@@ -16,6 +17,8 @@ use super::{StorePlace, check};
 const URL: &str = "store.url";
 /// The setting of the file that holds the URL instead.
 const URL_FILE: &str = "store.url_file";
+/// The setting with the secret of a bucket's key.
+const BUCKET_SECRET: &str = "blobs.secret_access_key";
 /// The beginning of the names of environment variables that are settings.
 const PREFIX: &str = "HOMEROOM_";
 /// Environment variables of that beginning that are no settings: those of the lab, of uploads, of builds, tests
@@ -240,6 +243,25 @@ impl Layers {
         }
     }
 
+    /// Puts together what settings and environment say of the bucket of the blobs.
+    ///
+    /// # Errors
+    ///
+    /// Names the setting that is missing or wrong.
+    pub fn add_bucket(
+        &self,
+        config: &mut Config,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(), ConfigError> {
+        let found = bucket(&config.blobs, variable);
+        config.blobs.bucket = found.map_err(|(name, message)| ConfigError::Value {
+            origin: self.origin(name),
+            name: name.to_owned(),
+            message,
+        })?;
+        Ok(())
+    }
+
     fn add(&mut self, name: &str, value: Given, origin: Origin) -> Result<(), ConfigError> {
         let known = names();
         if !known.iter().any(|(n, _)| n == name) {
@@ -293,9 +315,12 @@ impl Layers {
         all.into_iter()
             .map(|(name, value)| {
                 let origin = self.origin(&name);
-                let is_secret = name == URL;
-                let shown = |_| Value::String(config.store.place().to_string());
-                let value = if is_secret { value.map(shown) } else { value };
+                let value =
+                    value.map(|value| match (name.as_str(), &config.blobs.secret_access_key) {
+                        (URL, _) => Value::String(config.store.place().to_string()),
+                        (BUCKET_SECRET, Some(secret)) => Value::String(secret.shown().to_owned()),
+                        _ => value,
+                    });
                 (name, value.map(|value| masked_text(&value.to_string())), origin)
             })
             .collect()
@@ -337,6 +362,11 @@ fn names() -> Vec<(String, Value)> {
     config.server.tls =
         vec![TlsConfig { certificate: PathBuf::new(), key: PathBuf::new(), names: vec![] }];
     config.blobs.dir = Some(PathBuf::new());
+    config.blobs.url = Some("s3://homeroom-blobs/district".into());
+    config.blobs.endpoint = Some("https://minio.example.org:9000".into());
+    config.blobs.region = Some("eu-west-1".into());
+    config.blobs.access_key_id = Some("AKIDEXAMPLE".into());
+    config.blobs.secret_access_key = Some("file:/etc/homeroom/bucket-secret".into());
     config.jobs.attempts_max = Some(5);
     config.budgets.transforms = Some(2);
     let mut flat = vec![];
@@ -450,15 +480,32 @@ mod tests {
     #[test]
     fn a_store_password_is_used_but_never_shown() {
         let mut layers = Layers::default();
-        layers.add_flag("store.url", "postgres://me:secret@db/ods").unwrap();
+        layers.add_flag("store.url", "postgres://me:hunter2@db/ods").unwrap();
         layers.add_flag("store.queue", "9").unwrap();
 
         let config = layers.resolve().unwrap();
 
-        let place = StorePlace::read("postgres://me:secret@db/ods").unwrap();
+        let place = StorePlace::read("postgres://me:hunter2@db/ods").unwrap();
         assert_eq!(config.store.url, Some(place));
         let shown = format!("{config:?} {:?}", layers.explain(&config));
-        assert!(shown.contains("me:***@db") && !shown.contains("secret"), "{shown}");
+        assert!(shown.contains("me:***@db") && !shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn the_secret_of_a_bucket_is_not_shown() {
+        let mut layers = Layers::default();
+        layers.add_flag("blobs.url", "s3://blobs").unwrap();
+        layers.add_flag("blobs.endpoint", "http://minio:9000").unwrap();
+        layers.add_flag("blobs.access_key_id", "id").unwrap();
+        layers.add_flag(BUCKET_SECRET, "hunter2").unwrap();
+        let mut config = layers.resolve().unwrap();
+
+        layers.add_bucket(&mut config, &|_| None).unwrap();
+
+        let shown = format!("{config:?} {:?}", layers.explain(&config));
+        assert!(shown.contains("***") && !shown.contains("hunter2"), "{shown}");
+        let bucket = config.blobs.bucket.expect("a bucket is set");
+        assert_eq!(bucket.key, Some(("id".into(), "hunter2".into())));
     }
 
     #[test]

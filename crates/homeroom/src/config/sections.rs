@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use homeroom_blobs::{BlobPlace, Limits as BlobLimits};
+use homeroom_blobs::{BlobPlace, BucketSettings, Limits as BlobLimits};
 use homeroom_course::Options as CoursesOptions;
 use homeroom_jobs::{Kind, Limits as JobLimits, Times as JobTimes};
 use homeroom_store::StoreUrl;
@@ -12,7 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::duration::HumanDuration;
 use super::place::StorePlace;
+use super::secret::Secret;
 use super::socket::{socket_name, socket_name_of_database};
+
+/// What the name of the folder of what is put together or on its way ends with, after that of the blobs.
+const SPOOL: &str = ".spool";
 
 /// The whole configuration.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
@@ -242,13 +246,50 @@ pub struct BlobsConfig {
     /// beside a store in a file, and `blobs` in `store.data_dir` for a database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dir: Option<PathBuf>,
+    /// A bucket of an S3-compatible store in place of the folder: `s3://BUCKET/PREFIX`. All nodes on one
+    /// database need the same one. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// URL of that store, such as `https://minio.example.org:9000`. Default: none, which means
+    /// `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL` of the environment, else AWS in the region.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// Its region. Default: none, which means `AWS_REGION` or `AWS_DEFAULT_REGION` of the environment,
+    /// else `us-east-1`, which most stores accept that have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// Whether the bucket's name is part of the host's, `https://BUCKET.HOST`, as a few stores demand.
+    /// Default: false.
+    pub bucket_in_host: bool,
+    /// Id of the key for the bucket. Default: none, which means `AWS_ACCESS_KEY_ID`,
+    /// `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` of the environment, else the role that AWS gives
+    /// this process (a web identity, a container's, the machine's).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access_key_id: Option<String>,
+    /// Secret of the key: `env:NAME` for a variable of the environment, `file:PATH` for a file, or the
+    /// secret itself. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret_access_key: Option<Secret>,
     /// How long bytes that belong to nobody are kept. Default: `3600s`.
     pub grace: HumanDuration,
+    /// The bucket, with what the environment says of it.
+    #[serde(skip)]
+    pub(crate) bucket: Option<BucketSettings>,
 }
 
 impl Default for BlobsConfig {
     fn default() -> Self {
-        Self { dir: None, grace: HumanDuration::from_secs(3_600) }
+        Self {
+            dir: None,
+            url: None,
+            endpoint: None,
+            region: None,
+            bucket_in_host: false,
+            access_key_id: None,
+            secret_access_key: None,
+            grace: HumanDuration::from_secs(3_600),
+            bucket: None,
+        }
     }
 }
 
@@ -371,10 +412,29 @@ impl JobsConfig {
 impl Config {
     /// Returns where the blobs are.
     pub fn blob_place(&self) -> BlobPlace {
+        match &self.blobs.bucket {
+            Some(bucket) => {
+                BlobPlace::bucket(BucketSettings { spool: self.spool(), ..bucket.clone() })
+            }
+            None => BlobPlace::folder(&self.blob_folder()),
+        }
+    }
+
+    /// Returns the folder of what is put together or on its way.
+    pub fn spool(&self) -> PathBuf {
+        let mut spool = self.blob_folder().into_os_string();
+        spool.push(SPOOL);
+        spool.into()
+    }
+
+    /// Returns the folder of the blobs where they are in one.
+    fn blob_folder(&self) -> PathBuf {
         match (&self.blobs.dir, self.store.place()) {
-            (Some(dir), _) => BlobPlace::folder(dir),
-            (None, StoreUrl::Sqlite(file)) => BlobPlace::beside(&file),
-            (None, StoreUrl::Postgres(_)) => BlobPlace::folder(&self.store.data_dir.join("blobs")),
+            (Some(dir), _) => dir.clone(),
+            (None, StoreUrl::Sqlite(file)) => {
+                BlobPlace::beside(&file).path().map(Into::into).unwrap_or_default()
+            }
+            (None, StoreUrl::Postgres(_)) => self.store.data_dir.join("blobs"),
         }
     }
 
