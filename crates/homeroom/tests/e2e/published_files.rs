@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::published::{send, subscriber};
+use crate::published::send;
 use crate::support::{Answered, Database, Place, STUDENTS, Server, Upstream, eventually, student};
 
 fn api(name: &str, more: &str) -> String {
@@ -150,8 +150,8 @@ fn a_secret_that_is_missing_when_a_server_starts_is_read_once_it_is_there() {
     Place::on_each_store(|place| {
         let upstream = Upstream::echo();
         let secret = place.write("secret.txt", "first");
-        let set = format!("request_headers.set = {{x-secret = 'file:{}'}}", secret.display());
-        let file = open("s", &upstream.url(), &set) + &open("other", &upstream.url(), "");
+        let header = format!("request_headers.set = {{x-secret = 'file:{}'}}", secret.display());
+        let file = open("s", &upstream.url(), &header) + &open("other", &upstream.url(), "");
         place.write("apis.toml", file);
         let server = Server::start(place);
         place.done(&["gateway", "apply", "apis.toml"]);
@@ -310,7 +310,7 @@ fn a_connection_of_websocket_goes_on_while_the_server_drains() {
 
     server.tell_to_stop();
     let begun = Instant::now();
-    let mut bytes = [0; 1 << 16];
+    let mut bytes = vec![0; 1 << 16];
     while begun.elapsed() < Duration::from_secs(3) {
         wire.read_exactly(&mut bytes);
     }
