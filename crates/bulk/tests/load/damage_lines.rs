@@ -203,7 +203,7 @@ fn each_line_that_repeats_another_is_told_and_stored_in_its_place() {
 fn a_line_of_a_hundred_megabytes_is_rejected_alone() {
     for lines in [Lines::Json, Lines::Csv] {
         let huge = "x".repeat(100 << 20);
-        let mut file = lines.file(|record| record.into_bytes());
+        let mut file = lines.file(String::into_bytes);
         let whole = lines.record(0);
         let (from, to) = match lines {
             Lines::Json => ("\"1\"", format!("\"{huge}\"")),
@@ -224,7 +224,7 @@ fn a_line_of_a_hundred_megabytes_is_rejected_alone() {
 #[test]
 fn lines_that_were_cut_off_are_loaded_up_to_the_last_whole_one() {
     for lines in [Lines::Json, Lines::Csv] {
-        let mut file = lines.file(|record| record.into_bytes());
+        let mut file = lines.file(String::into_bytes);
         // In the middle of the last record's grade.
         file.truncate(file.len() - 30);
 
