@@ -53,10 +53,10 @@ pub fn in_bucket() -> Trial {
 /// Returns the settings of a place in a bucket.
 pub fn bucket(endpoint: &str, prefix: &str, spool: &Path) -> BucketSettings {
     let mut settings = BucketSettings::read(&format!("s3://{BUCKET}/{prefix}")).unwrap();
-    settings.endpoint = endpoint.to_owned();
-    settings.region = REGION.to_owned();
+    endpoint.clone_into(&mut settings.endpoint);
+    REGION.clone_into(&mut settings.region);
     settings.key = Some((ACCESS_KEY_ID.to_owned(), SECRET_ACCESS_KEY.to_owned()));
-    settings.spool = spool.to_owned();
+    spool.clone_into(&mut settings.spool);
     settings
 }
 
