@@ -574,7 +574,9 @@ fn a_backup_an_idle_store_and_a_closed_one_have_everything_in_their_tables() {
         let text = "SELECT (SELECT count(*) FROM identity), (SELECT count(*) FROM ref)";
         connection.query_row(text, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
     };
-    (0..20).for_each(|number| _ = create(&format!("n{number}")));
+    for number in 0..20 {
+        create(&format!("n{number}"));
+    }
     let written = in_tables(&place.file());
     let backup = place.0.join("backup.db");
 
