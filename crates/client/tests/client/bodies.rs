@@ -27,6 +27,56 @@ async fn an_answer_beyond_the_limit_is_refused() {
 }
 
 #[tokio::test]
+async fn what_has_arrived_with_its_head_is_at_hand_and_nothing_of_the_rest_is_lost() {
+    let rest = Arc::new(Notify::new());
+    let told = Arc::clone(&rest);
+    let server = Server::start(move |_, mut stream| {
+        let rest = Arc::clone(&told);
+        async move {
+            read_request(&mut stream).await;
+            stream.write_all(answer(200, "", "whole").as_bytes()).await.unwrap();
+            read_request(&mut stream).await;
+            let (first, second) = (answer(200, "", "parted"), "parted".len() / 2);
+            let (first, second) = first.split_at(first.len() - second);
+            stream.write_all(first.as_bytes()).await.unwrap();
+            rest.notified().await;
+            stream.write_all(second.as_bytes()).await.unwrap();
+            read_request(&mut stream).await;
+            let broken = answer(200, "", "broken");
+            stream.write_all(&broken.as_bytes()[..broken.len() - 1]).await.unwrap();
+        }
+    })
+    .await;
+    let client = client(|_| {});
+    let ask = async || client.send(server.get()).await.unwrap();
+
+    let (headers, whole) = ask().await.into_parts();
+    assert_eq!(headers["content-length"], "5");
+    assert_eq!(whole.at_hand(5).await.unwrap(), "whole");
+
+    let body = ask().await.into_body().at_hand(5).await.expect_err("it is longer than asked for");
+    let mut parted = body.at_hand(6).await.expect_err("half of it is there");
+    rest.notify_one();
+    let mut read = Vec::new();
+    while let Some(part) = parted.part().await.unwrap() {
+        read.extend_from_slice(&part);
+    }
+    assert_eq!(read, b"parted");
+
+    let mut broken = ask().await.into_body().at_hand(6).await.expect_err("its end is missing");
+    let mut read = Vec::new();
+    let error = loop {
+        match broken.part().await {
+            Ok(part) => read.extend_from_slice(&part.expect("it does not end")),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::Failed { .. }), "{error}");
+    assert!(b"broken".starts_with(&read));
+    assert_eq!(server.accepted(), 1);
+}
+
+#[tokio::test]
 async fn debug_output_omits_headers_and_body() {
     let headers = "Location: /hidden\r\nSet-Cookie: hidden\r\n";
     let server = Server::answering(move |_, _| answer(200, headers, "hidden")).await;
