@@ -86,13 +86,17 @@ fn find_in_members(
         let without: Map<String, Value> =
             others.map(|(name, value)| (name.clone(), value.clone())).collect();
         let Some(own) = rest.get(&name).cloned() else { continue };
-        if reads(&Value::Object(without.clone())).as_ref() == Some(&now) {
+        // What is told without the member as well is not its fault.
+        let elsewhere = reads(&Value::Object(without.clone()));
+        if elsewhere.as_ref() == Some(&now) {
             continue;
         }
         let within = |value: &Value| {
             let mut members = rest.clone();
             members.insert(name.clone(), value.clone());
-            reads(&Value::Object(members)).filter(|told| missing(told) != Some(name.as_str()))
+            reads(&Value::Object(members)).filter(|told| {
+                elsewhere.as_ref() != Some(told) && missing(told) != Some(name.as_str())
+            })
         };
         find(&format!("{path}.{name}"), &own, &within, found);
         rest = without;
