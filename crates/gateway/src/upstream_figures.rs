@@ -95,12 +95,10 @@ impl Collector for ApiCollector {
             Some(source) => source(),
             None => return Ok(()),
         };
-        let about = (
-            "homeroom_apis_unserved",
-            "Published APIs that cannot be served now, for lack of a secret for example",
-            MetricType::Gauge,
-        );
-        encode(&mut encoder, about, &[figures.unserved], |count| vec![(vec![], *count)])?;
+        let about = "Published APIs that cannot be served now, for lack of a secret for example";
+        let unserved =
+            encoder.encode_descriptor("homeroom_apis_unserved", about, None, MetricType::Gauge)?;
+        ConstGauge::new(figures.unserved).encode(unserved)?;
         encode_gates(&mut encoder, bounded_gates(figures.gates))?;
         encode_upstreams(&mut encoder, &bounded_upstreams(figures.upstreams))?;
         encode_connections(&mut encoder, &bounded_connections(figures.connections))

@@ -73,6 +73,7 @@ fn a_gateway_is_started_within_its_limit_and_compared_with_a_baseline() {
     assert!(cell["memory_limit"].as_str().unwrap().starts_with("512M"), "{cell}");
     assert!(cell["footprint_mb"].as_f64().unwrap() > 0.0);
     cell["throughput"] = json!(1e9);
+    cell["cpu_us_per_request"] = json!(0.001);
     place.write("faster.json", serde_json::to_string(&earlier).unwrap());
 
     let second = run(&["--baseline", "faster.json", "--json", "second.json"]);
