@@ -3,9 +3,9 @@
 mod keys;
 mod renewal;
 mod token;
+mod tokens;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use homeroom_http::{Foreign, Kind, Problem, Timestamp, Vouched};
 use http::HeaderValue;
@@ -16,6 +16,7 @@ use crate::definition;
 pub(crate) use renewal::KeySets;
 use renewal::{KeySet, NoKey, WAITING};
 use token::{Refused, Token, grant};
+use tokens::{Checked, Tokens};
 
 /// The issuers that an API trusts.
 pub(crate) struct Issuers {
@@ -26,48 +27,6 @@ struct Trusted {
     stated: definition::Issuer,
     keys: Arc<KeySet>,
     tokens: Arc<Tokens>,
-}
-
-/// The tokens of an issuer that were checked, by their hashes. APIs that state the same of it share them.
-pub(crate) struct Tokens {
-    known: Mutex<HashMap<[u8; 32], Checked>>,
-    most: usize,
-}
-
-impl Tokens {
-    fn new(most: usize) -> Self {
-        Self { known: Mutex::default(), most: most.max(1) }
-    }
-
-    fn known(&self) -> MutexGuard<'_, HashMap<[u8; 32], Checked>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Remembers a token. Where there is no room, those that have ended are forgotten, or an arbitrary eighth.
-    fn remember(&self, hash: [u8; 32], checked: Checked, now: Timestamp) {
-        let mut known = self.known();
-        if known.len() >= self.most {
-            known.retain(|_, checked| now.seconds() < checked.ends);
-        }
-        if known.len() >= self.most {
-            let mut gone = (self.most / 8).max(1);
-            known.retain(|_, _| {
-                let stays = gone == 0;
-                gone = gone.saturating_sub(1);
-                stays
-            });
-        }
-        known.insert(hash, checked);
-    }
-}
-
-/// A token that was checked.
-struct Checked {
-    caller: Arc<Foreign>,
-    /// In seconds since 1970, with what clocks may differ.
-    ends: i64,
-    /// The state of the keys by which it was checked.
-    by: u64,
 }
 
 impl Issuers {

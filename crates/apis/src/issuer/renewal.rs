@@ -13,9 +13,9 @@ use homeroom_http::{BudgetFigures, Timestamp};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::Tokens;
 use super::keys::{Key, read_set};
 use super::token::Header;
+use super::tokens::Tokens;
 use crate::definition::Issuer;
 
 /// Most bytes of a set of keys.

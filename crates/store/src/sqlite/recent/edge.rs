@@ -1,4 +1,7 @@
-//! Edges as numbers that have the order of their table.
+//! Identities, and edges as numbers that have the order of their table.
+
+/// The bytes of an identity.
+pub(crate) type Key = [u8; 16];
 
 /// Bits of a document's number, which a counter never reaches.
 pub(crate) const NUMBER_BITS: u32 = 56;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::{Connection, Result};
 
-use super::{NUMBER_MAX, Recent};
+use super::edge::NUMBER_MAX;
+use super::shared::Recent;
 
 /// Makes the functions known to a connection of this process.
 pub(crate) fn provide(connection: &Connection, recent: &Arc<Recent>) -> Result<()> {

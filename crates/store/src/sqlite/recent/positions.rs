@@ -2,8 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::Key;
-use super::edge::{pack, unpack};
+use super::edge::{Key, pack, unpack};
 use super::sweep::Sweep;
 use crate::error::StoreError;
 use crate::row::References;
