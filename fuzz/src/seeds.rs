@@ -86,8 +86,8 @@ fn write_all(folder: &Path) {
     put("token", "bearer", b"\0Bearer eyJhbGciOiJFZERTQSJ9.e30.AAAA");
     put("token", "basic", b"\0Basic YTpi");
 
-    for (name, seed) in [
-        ("foreign/good", &b"\x01"[..]),
+    let of_apis: &[(&str, &[u8])] = &[
+        ("foreign/good", b"\x01"),
         ("foreign/changed", b"\x01\x05\0\x04"),
         ("foreign/token", b"\0eyJhbGciOiJFZERTQSJ9.e30.AAAA"),
         ("foreign/keys", b"\x02{\"keys\": [{\"kty\": \"EC\", \"crv\": \"P-256\", \"x\": \"AAAA\", \"y\": \"AAAA\"}]}"),
@@ -98,7 +98,8 @@ fn write_all(folder: &Path) {
         ("definition/api", include_bytes!("../seeds/api.toml")),
         ("openapi/items", include_bytes!("../seeds/items.bin")),
         ("openapi/yaml", b"openapi: 3.1.0\npaths:\n  /a/{b}:\n    get: {}\n\0GET /a/1?x=2\0\0"),
-    ] {
+    ];
+    for (name, seed) in of_apis {
         let (target, name) = name.split_once('/').expect("a target and a name");
         put(target, name, seed);
     }

@@ -30,7 +30,7 @@ static PARSED: LazyLock<Vec<Operation>> = LazyLock::new(|| {
 ///
 /// When what is no JSON is changed, what was changed is none, or something changes that nothing names.
 pub fn transform(bytes: &[u8]) {
-    let Some((bits, body)) = bytes.split_first() else { return };
+    let Some((&bits, body)) = bytes.split_first() else { return };
     let chosen: Vec<Operation> =
         (0..8).filter(|bit| bits & (1 << bit) != 0).map(|bit| PARSED[bit].clone()).collect();
     let transform = Transform::new(&chosen).expect("each of them can be compiled");
