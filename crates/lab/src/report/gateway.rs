@@ -407,7 +407,8 @@ fn compared(of: &Baseline) -> Table {
             (
                 "Verdict",
                 format!(
-                    "worse: it lost more than {} of its throughput, or fails more by 0.1 points",
+                    "worse: it lost more than {} of the requests for the same processor time (of its throughput \
+                     where that is not known), or fails more by 0.1 points",
                     words::percent(of.tolerance)
                 ),
             ),
