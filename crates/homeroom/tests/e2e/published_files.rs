@@ -161,7 +161,7 @@ fn a_secret_that_is_missing_when_a_server_starts_is_read_once_it_is_there() {
             (status, seen.first().map(|seen| seen.values("x-secret").concat()))
         };
         let value = |text: &str| (200, Some(text.to_owned()));
-        assert_eq!(sent(&server), value("first"));
+        eventually("it is served", || sent(&server) == value("first"));
 
         place.write("secret.txt", "rotated");
         eventually("the new value is sent", || sent(&server) == value("rotated"));
