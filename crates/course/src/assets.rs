@@ -87,7 +87,9 @@ impl Courses {
             writes.extend(old.removal(now));
             Decision::Write(writes, ())
         };
-        self.run(Plan { ask, decide }).await
+        self.run(Plan { ask, decide }).await?;
+        self.kept.clear();
+        Ok(())
     }
 
     /// Removes a file of a version.
@@ -119,7 +121,9 @@ impl Courses {
             writes.extend(old.removal(ChangedAt(now)));
             Decision::Write(writes, ())
         };
-        self.run(Plan { ask, decide }).await
+        self.run(Plan { ask, decide }).await?;
+        self.kept.clear();
+        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use homeroom_access::Call;
 use homeroom_blobs::{Blob, Reading};
 use homeroom_http::{Body, BodyError, Response, empty_response};
-use homeroom_store::ChangedAt;
+use homeroom_store::{ChangedAt, Sql};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use percent_encoding::percent_decode_str;
@@ -19,14 +19,13 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::course::{CourseFile, blob_id};
 use crate::courses::Courses;
 use crate::error::Error;
+use crate::kept::PIECE;
 use crate::launch_record::Launch;
 use crate::package::media_type;
 use crate::sql;
 
 /// How long browsers keep a file: its address has the launch, whose version does not change.
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("private, max-age=604800, immutable");
-/// Bytes up to which a file is read at once.
-const SMALL: u64 = 256 << 10;
 
 impl Courses {
     /// Finds a file of a version; [`None`] if there is none.
@@ -37,7 +36,8 @@ impl Courses {
         path: &str,
     ) -> Result<Option<CourseFile>, Error> {
         let arguments = vec![course.into(), version.into(), path.into()];
-        self.row(sql::FILE, arguments).await?.as_ref().map(CourseFile::of).transpose()
+        let rows = self.store.entry(Sql::new(sql::FILE, arguments)).await?;
+        rows.first().map(CourseFile::of).transpose()
     }
 
     /// Finds the file of a launch's version that a path of a URL means: as it is written, else in another
@@ -133,15 +133,12 @@ impl Courses {
                 owner_kind: String::new(),
                 created: ChangedAt(0),
             };
-            let range = start + part.start..start + part.end;
-            let mut reading = self.blobs.read(&blob, range).await?;
-            if length <= SMALL {
-                let mut all = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-                while let Some(bytes) = reading.next().await? {
-                    all.extend_from_slice(&bytes);
-                }
-                http::Response::new(Body::from(all))
+            if length <= PIECE {
+                let bytes = self.of_kept(&blob, start, part).await?;
+                http::Response::new(Body::from(bytes))
             } else {
+                let range = start + part.start..start + part.end;
+                let reading = self.blobs.read(&blob, range).await?;
                 http::Response::new(Body::stream(Pieces::of(reading, length)))
             }
         };
@@ -150,6 +147,53 @@ impl Courses {
         response.headers_mut().insert(header::CONTENT_TYPE, media);
         Ok(response)
     }
+
+    /// Returns a part of a file, which begins at `start` of its blob and ends with that. The pieces that it is in
+    /// come from memory, where they are there.
+    async fn of_kept(&self, blob: &Blob, start: u64, part: Range<u64>) -> Result<Bytes, Error> {
+        let mut found = Bytes::new();
+        let mut at = start + part.start;
+        let end = start + part.end;
+        while at < end {
+            let first = at - (at - start) % PIECE;
+            let last = blob.bytes.min(first + PIECE);
+            let piece = self.piece(blob, first..last).await?;
+            let to = end.min(last);
+            let one = piece.slice(index(at - first)..index(to - first));
+            found =
+                if found.is_empty() { own(one, piece.len()) } else { [found, one].concat().into() };
+            at = to;
+        }
+        Ok(found)
+    }
+
+    async fn piece(&self, blob: &Blob, range: Range<u64>) -> Result<Bytes, Error> {
+        if let Some(kept) = self.kept.get(blob.id, &range) {
+            return Ok(kept);
+        }
+        let length = index(range.end - range.start);
+        let mut reading = self.blobs.read(blob, range.clone()).await?;
+        let mut all = Vec::with_capacity(length);
+        while let Some(bytes) = reading.next().await? {
+            all.extend_from_slice(&bytes);
+        }
+        if all.len() != length {
+            return Err(Error::damaged("a file of a course"));
+        }
+        let all = Bytes::from(all);
+        self.kept.put(blob.id, &range, all.clone());
+        Ok(all)
+    }
+}
+
+/// Returns a number of bytes within a piece.
+fn index(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+/// Copies a part of a piece that would keep much more than itself in memory while it is sent.
+fn own(part: Bytes, whole: usize) -> Bytes {
+    if part.len() < whole / 8 { Bytes::copy_from_slice(&part) } else { part }
 }
 
 /// Returns a path of a URL without dots and with composed letters; [`None`] if it leads out of the course.

@@ -113,6 +113,7 @@ impl Courses {
             self.remove_version(&version, now).await?;
         }
         self.write(vec![write(sql::COURSE_DELETE, vec![course.id.into()])]).await?;
+        self.kept.clear();
         self.forget(id);
         Ok(())
     }
@@ -171,6 +172,7 @@ impl Courses {
         if self.run(Plan { ask, decide }).await? {
             return self.delete_course(course, now).await;
         }
+        self.kept.clear();
         self.forget(course);
         Ok(())
     }

@@ -11,6 +11,7 @@ use homeroom_store::{Answer, Ask, Decide, Decision, Plan, Sql, Store, Value, Wri
 use tokio::sync::Notify;
 
 use crate::error::Error;
+use crate::kept::Kept;
 use crate::launch_record::Launch;
 use crate::options::Options;
 use crate::package::PackageLimits;
@@ -54,6 +55,8 @@ pub struct Courses {
     pub(crate) noticed: Arc<Notify>,
     /// What requests that leave are sent with, once there was one.
     pub(crate) client: Arc<OnceLock<Client>>,
+    /// Bytes of files that were asked for lately.
+    pub(crate) kept: Arc<Kept>,
     versions: Arc<Mutex<Versions>>,
     launches: Arc<Mutex<Launches>>,
 }
@@ -71,6 +74,7 @@ impl Courses {
             subscriptions: Arc::default(),
             noticed: Arc::default(),
             client: Arc::default(),
+            kept: Arc::default(),
             versions: Arc::default(),
             launches: Arc::default(),
         }

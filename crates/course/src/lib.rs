@@ -21,6 +21,7 @@ mod delivery;
 mod error;
 mod import;
 mod items;
+mod kept;
 mod kinds;
 mod launch;
 mod launch_record;

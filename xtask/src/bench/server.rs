@@ -115,11 +115,18 @@ impl Server {
             .map_err(|e| e.to_string())?;
         let build = build.clone();
         let mut server = Self { child, build, data: data.to_owned(), seconds_to_ready: 0.0 };
+        let mut ended = None;
         let ready = wait(Duration::from_mins(1), || {
-            exchange(port, "GET", "/readyz", &[], "").is_ok_and(|(status, _)| status == 200)
+            ended = server.child.try_wait().ok().flatten();
+            ended.is_some()
+                || exchange(port, "GET", "/readyz", &[], "").is_ok_and(|(status, _)| status == 200)
         });
         server.seconds_to_ready = begun.elapsed().as_secs_f64();
-        if ready { Ok(server) } else { Err("the server did not become ready".into()) }
+        match ended {
+            Some(status) => Err(format!("the server ended before it was ready: {status}")),
+            None if ready => Ok(server),
+            None => Err("the server did not become ready".into()),
+        }
     }
 
     /// Returns its process id.

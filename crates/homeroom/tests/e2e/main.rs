@@ -13,6 +13,7 @@ mod configuration;
 mod course_answers;
 mod course_attempts;
 mod course_commits;
+mod course_content;
 mod course_erasure;
 mod course_limits;
 mod course_lists;

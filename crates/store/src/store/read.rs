@@ -306,6 +306,19 @@ impl Store {
         }
     }
 
+    /// Runs a reading statement that looks at one entry of an index. On SQLite it is read at once on
+    /// this thread's own connection, as documents are.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Store::list`].
+    pub async fn entry(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::rows(c, &sql)),
+            Engine::Postgres(postgres) => postgres.look_up(sql).await,
+        }
+    }
+
     /// Runs a reading statement.
     ///
     /// # Errors
