@@ -27,6 +27,15 @@ use crate::sql;
 /// How long browsers keep a file: its address has the launch, whose version does not change.
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("private, max-age=604800, immutable");
 
+/// Where the bytes of an answer may come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Memory, where they are there: many browsers ask for the same.
+    Memory,
+    /// The place of the blobs.
+    Blobs,
+}
+
 impl Courses {
     /// Finds a file of a version; [`None`] if there is none.
     pub(crate) async fn file(
@@ -78,17 +87,23 @@ impl Courses {
     }
 
     /// Answers with a file.
-    pub(crate) async fn serve(&self, call: &Call, file: &CourseFile) -> Result<Response, Error> {
+    pub(crate) async fn serve(
+        &self,
+        call: &Call,
+        file: &CourseFile,
+        from: Source,
+    ) -> Result<Response, Error> {
         let tag = format!("\"{}\"", file.tag);
         let length = u64::try_from(file.bytes).unwrap_or(0);
         let mut response = if matches_tag(&call.headers, &tag) {
             empty_response(StatusCode::NOT_MODIFIED)
         } else {
             match range(&call.headers, &tag, length) {
-                Wanted::Whole => self.bytes(file, 0..length, StatusCode::OK).await?,
+                Wanted::Whole => self.bytes((file, from), 0..length, StatusCode::OK).await?,
                 Wanted::Part(part) => {
                     let shown = format!("bytes {}-{}/{length}", part.start, part.end - 1);
-                    let mut response = self.bytes(file, part, StatusCode::PARTIAL_CONTENT).await?;
+                    let mut response =
+                        self.bytes((file, from), part, StatusCode::PARTIAL_CONTENT).await?;
                     if let Ok(shown) = HeaderValue::from_str(&shown) {
                         response.headers_mut().insert(header::CONTENT_RANGE, shown);
                     }
@@ -114,7 +129,7 @@ impl Courses {
 
     async fn bytes(
         &self,
-        file: &CourseFile,
+        (file, from): (&CourseFile, Source),
         part: Range<u64>,
         status: StatusCode,
     ) -> Result<Response, Error> {
@@ -133,14 +148,15 @@ impl Courses {
                 owner_kind: String::new(),
                 created: ChangedAt(0),
             };
-            if length <= PIECE {
-                let bytes = self.of_kept(&blob, start, part).await?;
-                http::Response::new(Body::from(bytes))
+            let range = start + part.start..start + part.end;
+            let body = if length > PIECE {
+                Body::stream(Pieces::of(self.blobs.read(&blob, range).await?, length))
+            } else if from == Source::Memory {
+                self.of_kept(&blob, start, range).await?.into()
             } else {
-                let range = start + part.start..start + part.end;
-                let reading = self.blobs.read(&blob, range).await?;
-                http::Response::new(Body::stream(Pieces::of(reading, length)))
-            }
+                self.read(&blob, range).await?.into()
+            };
+            http::Response::new(body)
         };
         *response.status_mut() = status;
         let media = HeaderValue::from_static(media_type(&file.path));
@@ -148,17 +164,16 @@ impl Courses {
         Ok(response)
     }
 
-    /// Returns a part of a file, which begins at `start` of its blob and ends with that. The pieces that it is in
-    /// come from memory, where they are there.
-    async fn of_kept(&self, blob: &Blob, start: u64, part: Range<u64>) -> Result<Bytes, Error> {
+    /// Returns a range of a blob that is in a file, which begins at `start` of the blob and ends with it. The pieces
+    /// that it is in come from memory, where they are there.
+    async fn of_kept(&self, blob: &Blob, start: u64, range: Range<u64>) -> Result<Bytes, Error> {
         let mut found = Bytes::new();
-        let mut at = start + part.start;
-        let end = start + part.end;
-        while at < end {
+        let mut at = range.start;
+        while at < range.end {
             let first = at - (at - start) % PIECE;
             let last = blob.bytes.min(first + PIECE);
             let piece = self.piece(blob, first..last).await?;
-            let to = end.min(last);
+            let to = range.end.min(last);
             let one = piece.slice(index(at - first)..index(to - first));
             found =
                 if found.is_empty() { own(one, piece.len()) } else { [found, one].concat().into() };
@@ -171,8 +186,15 @@ impl Courses {
         if let Some(kept) = self.kept.get(blob.id, &range) {
             return Ok(kept);
         }
+        let all = self.read(blob, range.clone()).await?;
+        self.kept.put(blob.id, &range, all.clone());
+        Ok(all)
+    }
+
+    /// Reads a range of a blob, all of which has to be there.
+    async fn read(&self, blob: &Blob, range: Range<u64>) -> Result<Bytes, Error> {
         let length = index(range.end - range.start);
-        let mut reading = self.blobs.read(blob, range.clone()).await?;
+        let mut reading = self.blobs.read(blob, range).await?;
         let mut all = Vec::with_capacity(length);
         while let Some(bytes) = reading.next().await? {
             all.extend_from_slice(&bytes);
@@ -180,9 +202,7 @@ impl Courses {
         if all.len() != length {
             return Err(Error::damaged("a file of a course"));
         }
-        let all = Bytes::from(all);
-        self.kept.put(blob.id, &range, all.clone());
-        Ok(all)
+        Ok(all.into())
     }
 }
 

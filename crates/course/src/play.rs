@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::api::Origins;
 use crate::commit::Commit;
+use crate::content::Source;
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::launch_record::Launch;
@@ -141,7 +142,7 @@ pub(crate) async fn content(play: Play, call: Call) -> Result<Response, Problem>
     let missing = || Error::Unknown("such file in the course".into());
     let found = play.courses.found(&launch, call.params.get("path")).await?;
     let file = found.ok_or_else(missing)?;
-    let mut response = play.courses.serve(&call, &file).await?;
+    let mut response = play.courses.serve(&call, &file, Source::Memory).await?;
     let headers = response.headers_mut();
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

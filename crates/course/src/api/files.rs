@@ -12,6 +12,7 @@ use serde_json::json;
 use super::answer::{Api, as_file, done, json, number};
 use super::request::body;
 use crate::assets::Policy;
+use crate::content::Source;
 use crate::course::CourseFile;
 use crate::error::Error;
 use crate::import::hex;
@@ -50,7 +51,7 @@ async fn download(api: &Api, call: &Call, version: i64) -> Result<Response, Prob
         tag: hex(&blob.sha256[..16]),
         updated: blob.created.0,
     };
-    let response = api.courses.serve(call, &file).await?;
+    let response = api.courses.serve(call, &file, Source::Blobs).await?;
     Ok(as_file(response, &format!("{course}.zip")))
 }
 
@@ -66,7 +67,7 @@ pub(crate) async fn asset_of_version(api: Api, call: Call) -> Result<Response, P
 
 async fn one(api: &Api, call: &Call, version: i64) -> Result<Response, Problem> {
     let file = wanted(api, call, version).await?;
-    let mut response = api.courses.serve(call, &file).await?;
+    let mut response = api.courses.serve(call, &file, Source::Blobs).await?;
     // The same address may have another file tomorrow.
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     let name = file.path.rsplit('/').next().unwrap_or_default().to_owned();
