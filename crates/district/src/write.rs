@@ -65,7 +65,7 @@ pub fn write(
 ///
 /// # Errors
 ///
-/// As [`write`], and when a resource is in no interchange.
+/// As [`write()`], and when a resource is in no interchange.
 pub fn write_documents(
     documents: impl Iterator<Item = Document>,
     model: &Model,
