@@ -93,11 +93,11 @@ impl Findings<'_> {
 /// What else is published, or will be.
 #[derive(Clone, Copy)]
 pub(crate) enum Others<'a> {
-    /// Nothing.
+    /// Nothing else is published.
     None,
-    /// This.
+    /// The index lists what else is published.
     Are(&'a Index),
-    /// That is not known here.
+    /// The caller does not know what else is published, as a command that reads one file.
     Unknown,
 }
 
