@@ -7,9 +7,8 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::net::SocketAddr;
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -17,6 +16,7 @@ use std::time::{Duration, Instant};
 use homeroom_apis::{Apis, Definition, Published, routes};
 use homeroom_gateway::{FrontDoor, Limits, Listener, Metrics, Times};
 use homeroom_store::{Options, Store};
+use homeroom_testkit::once_more::{line, start};
 use homeroom_testkit::{Folder, TestApp, USUAL};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -341,23 +341,6 @@ fn at(times: &[u64], percent: usize) -> f64 {
 fn spread(all: &mut [f64]) -> String {
     all.sort_unstable_by(f64::total_cmp);
     format!("{:.2} ({:.2} – {:.2})", all[all.len() / 2], all[0], all[all.len() - 1])
-}
-
-/// Starts this program once more.
-fn start(arguments: &[&str]) -> Result<(Child, BufReader<ChildStdout>), Failed> {
-    let mut command = Command::new(std::env::current_exe()?);
-    let command = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn()?;
-    let said = child.stdout.take().ok_or("its output is not there")?;
-    Ok((child, BufReader::new(said)))
-}
-
-fn line(said: &mut BufReader<ChildStdout>) -> Result<String, Failed> {
-    let mut line = String::new();
-    if said.read_line(&mut line)? == 0 {
-        return Err("the server has ended early; see above".into());
-    }
-    Ok(line.trim().to_owned())
 }
 
 /// Returns the resident memory of a process in bytes.

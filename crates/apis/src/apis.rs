@@ -247,19 +247,12 @@ impl Apis {
         known: &mut Known,
     ) -> Result<Vec<Difference>, ApisError> {
         may(&known.index)?;
-        let edit = Edit::of(wish, &known.index)?;
-        let stored = self.rows.documents(&edit.wanted(&known.index, sent(wish))).await?;
-        let is_new = |api: &Api| edit.apis.contains_key(&api.name);
-        let found = faults(wish, &known.index, &is_new, &stored);
-        if !found.is_empty() {
-            return Err(ApisError::Invalid(found));
-        }
-        let (before, after) = edit.before_and_after(&known.index, &stored);
-        let changed = differences(&before, &after);
+        let (edit, changed) = self.planned(wish, known).await?;
         if changed.is_empty() {
             return Ok(changed);
         }
         self.check_plans_in_use(&edit).await?;
+        let is_new = |api: &Api| edit.apis.contains_key(&api.name);
         let missing =
             sent(wish).map(|new| missing_secrets(&new.definition, &is_new)).unwrap_or_default();
         if !missing.is_empty() {
@@ -281,6 +274,15 @@ impl Apis {
     /// Everything that is wrong with it.
     pub(crate) async fn diff(&self, wish: Wish<'_>) -> Result<Vec<Difference>, ApisError> {
         let known = self.current().await?;
+        Ok(self.planned(wish, &known).await?.1)
+    }
+
+    /// Returns the edit that a wish needs, with what it changes.
+    async fn planned(
+        &self,
+        wish: Wish<'_>,
+        known: &Known,
+    ) -> Result<(Edit, Vec<Difference>), ApisError> {
         let edit = Edit::of(wish, &known.index)?;
         let stored = self.rows.documents(&edit.wanted(&known.index, sent(wish))).await?;
         let is_new = |api: &Api| edit.apis.contains_key(&api.name);
@@ -289,7 +291,8 @@ impl Apis {
             return Err(ApisError::Invalid(found));
         }
         let (before, after) = edit.before_and_after(&known.index, &stored);
-        Ok(differences(&before, &after))
+        let changed = differences(&before, &after);
+        Ok((edit, changed))
     }
 
     /// Returns everything that is wrong with a definition that is to be published beside what is published.

@@ -7,14 +7,14 @@
 #![expect(clippy::disallowed_methods, reason = "it measures")]
 
 use std::error::Error;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use homeroom_gateway::{FrontDoor, Identity, Limits, Listener, Metrics, Times, Tls};
 use homeroom_http::{Guard, Route, handler, json_response};
+use homeroom_testkit::once_more::{line, start};
 use homeroom_testkit::{Folder, TestApp};
 use http::{Method, StatusCode};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -172,23 +172,6 @@ async fn p99(address: SocketAddr, certificate: &str) -> Result<u128, Failed> {
     }
     times.sort_unstable();
     Ok(times[times.len() * 99 / 100])
-}
-
-/// Starts this program once more.
-fn start(arguments: &[&str]) -> Result<(Child, BufReader<ChildStdout>), Failed> {
-    let mut command = Command::new(std::env::current_exe()?);
-    let command = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn()?;
-    let said = child.stdout.take().ok_or("its output is not there")?;
-    Ok((child, BufReader::new(said)))
-}
-
-fn line(said: &mut BufReader<ChildStdout>) -> Result<String, Failed> {
-    let mut line = String::new();
-    if said.read_line(&mut line)? == 0 {
-        return Err("a process has ended early; see above, and `ulimit -n`".into());
-    }
-    Ok(line.trim().to_owned())
 }
 
 /// Completes when the standard input ends.

@@ -2,7 +2,7 @@
 //! contain it.
 //!
 //! [`trial`] makes stores on each database that the environment names, [`Folder`] is a folder that
-//! goes with the test, and [`victim`] starts processes to be killed. With the feature `app` there is a `TestApp`: the APIs in the test's own
+//! goes with the test, [`victim`] starts processes to be killed, and [`once_more`] starts the running program again. With the feature `app` there is a `TestApp`: the APIs in the test's own
 //! process behind the front door, with clients that call it as the network would, and documents to
 //! send. With the feature `tls` there are certificates, and a client that shows
 //! one; with `s3` a server of objects.
@@ -29,6 +29,7 @@
 
 mod edges;
 mod folder;
+pub mod once_more;
 pub mod trial;
 pub mod victim;
 
