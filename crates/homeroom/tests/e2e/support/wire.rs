@@ -1,6 +1,6 @@
 //! A bare connection that sends bytes and reads answers.
 
-use std::io::{BufRead, BufReader, Read, Result, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Result, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
 use serde_json::Value;
@@ -114,11 +114,15 @@ impl Wire {
         self.0.read_exact(bytes).unwrap();
     }
 
-    /// Reads so many bytes; [`None`] if the connection ends before.
+    /// Reads so many bytes; [`None`] if the connection ends before. A server that neither sends nor closes
+    /// fails the test.
     pub fn try_exactly(&mut self, count: usize) -> Option<Vec<u8>> {
         let mut bytes = vec![0; count];
-        self.0.read_exact(&mut bytes).ok()?;
-        Some(bytes)
+        match self.0.read_exact(&mut bytes) {
+            Ok(()) => Some(bytes),
+            Err(error) if is_end(&error) => None,
+            Err(error) => panic!("the other side neither sends nor closes: {error}"),
+        }
     }
 
     /// Reads until the server closes the connection, and returns what was read. A broken connection
@@ -127,7 +131,7 @@ impl Wire {
         let mut rest = vec![];
         match self.0.read_to_end(&mut rest) {
             Ok(_) => rest,
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => rest,
+            Err(error) if is_end(&error) => rest,
             Err(error) => panic!("the other side does not close: {error}"),
         }
     }
@@ -141,7 +145,7 @@ impl Wire {
         match peeked {
             Ok(0) => true,
             Ok(_) => false,
-            Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
     }
 
@@ -157,8 +161,16 @@ impl Wire {
     fn line(&mut self) -> Result<String> {
         let mut line = String::new();
         if self.0.read_line(&mut line)? == 0 {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
+            return Err(ErrorKind::UnexpectedEof.into());
         }
         Ok(line.trim_end().to_owned())
     }
+}
+
+/// Returns whether an error of reading means that the connection has ended.
+fn is_end(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
+    )
 }
