@@ -80,20 +80,12 @@ impl TokenCache {
     /// Stores a verified token, evicting others where there is no room.
     pub(crate) fn insert(&self, token: &blake3::Hash, entry: Entry, now: Timestamp) {
         let mut shard = self.shard(token).write().unwrap_or_else(PoisonError::into_inner);
-        let full = shard.entries.len() >= self.entries_max;
-        if full || shard.swept + SWEEP_SECONDS <= now.seconds() {
-            shard.entries.retain(|_, old| now < old.proven.ends);
+        let is_live = |old: &Entry| now < old.proven.ends;
+        if shard.swept + SWEEP_SECONDS <= now.seconds() {
+            shard.entries.retain(|_, old| is_live(old));
             shard.swept = now.seconds();
         }
-        if shard.entries.len() >= self.entries_max {
-            // All are live: an arbitrary eighth is evicted. They are verified again when used.
-            let mut kept = self.entries_max - (self.entries_max / 8).max(1);
-            shard.entries.retain(|_, _| {
-                let keep = kept > 0;
-                kept = kept.saturating_sub(1);
-                keep
-            });
-        }
+        make_room(&mut shard.entries, self.entries_max, is_live);
         shard.entries.insert(*token.as_bytes(), entry);
     }
 
@@ -105,6 +97,28 @@ impl TokenCache {
     fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.read().unwrap().entries.len()).sum()
     }
+}
+
+/// Makes room for another entry among at most so many: forgets those that are no longer live, and where all
+/// are, an arbitrary eighth. These are found out again when they are used.
+pub fn make_room<K, V, S>(
+    entries: &mut HashMap<K, V, S>,
+    most: usize,
+    is_live: impl Fn(&V) -> bool,
+) {
+    if entries.len() < most {
+        return;
+    }
+    entries.retain(|_, old| is_live(old));
+    if entries.len() < most {
+        return;
+    }
+    let mut kept = most.saturating_sub((most / 8).max(1));
+    entries.retain(|_, _| {
+        let keep = kept > 0;
+        kept = kept.saturating_sub(1);
+        keep
+    });
 }
 
 /// A hasher that takes the first bytes of a cryptographic hash unchanged.

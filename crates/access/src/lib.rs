@@ -82,6 +82,7 @@ pub use access::{Access, AccessConfig};
 pub use action::{Action, PerAction};
 pub use audit::{AUDIT, Author};
 pub use authorize::{authorize, authorize_upsert};
+pub use cache::make_room;
 pub use caller::{AsOf, Caller, Lapsed};
 pub use change::{Change, ClientRights, NewClient};
 pub use claim_name::ClaimName;

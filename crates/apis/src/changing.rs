@@ -25,7 +25,7 @@ const ANSWER_MAX: usize = 32 << 20;
 #[cfg(test)]
 const ROOM: u64 = 128 << 20;
 /// Room for one body alone, which is among all room: for the longest answer.
-const LAST_ROOM: u64 = room_of(ANSWER_MAX);
+pub const TRANSFORM_BYTES_ALONE: u64 = room_of(ANSWER_MAX);
 /// The most bytes that an answer takes ahead of what has arrived.
 const STEP: usize = 1 << 20;
 /// Longest wait for room or for a place.
@@ -89,26 +89,26 @@ pub(crate) enum Unread {
 #[cfg(test)]
 impl Default for Changing {
     fn default() -> Self {
-        Self::new(None, ROOM + LAST_ROOM)
+        Self::new(None, ROOM + TRANSFORM_BYTES_ALONE)
     }
 }
 
 impl Changing {
-    /// Makes room for so many bytes, of which [`LAST_ROOM`] is for one body alone, and so many places; without a
+    /// Makes room for so many bytes, of which [`TRANSFORM_BYTES_ALONE`] is for one body alone, and so many places; without a
     /// number, half as many as there are cores.
     pub(crate) fn new(places: Option<usize>, bytes: u64) -> Self {
         // The threads that answer need cores as well.
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let places = Places::new(places.unwrap_or_else(|| cores() / 2).max(1));
-        let room = Shares::new(BYTES, bytes.saturating_sub(LAST_ROOM));
+        let room = Shares::new(BYTES, bytes.saturating_sub(TRANSFORM_BYTES_ALONE));
         Self { places, room, last: Semaphore::new(1) }
     }
 
     /// Returns the figures of both budgets. What waits for a place counts as well, beyond the size.
     pub(crate) fn figures(&self) -> [BudgetFigures; 2] {
-        let last = if self.last.available_permits() == 0 { LAST_ROOM } else { 0 };
+        let last = if self.last.available_permits() == 0 { TRANSFORM_BYTES_ALONE } else { 0 };
         let shared = self.room.figures();
-        let (size, used) = (shared.size + LAST_ROOM, shared.used + last);
+        let (size, used) = (shared.size + TRANSFORM_BYTES_ALONE, shared.used + last);
         [self.places.figures(), BudgetFigures { size, used, ..shared }]
     }
 

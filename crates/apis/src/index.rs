@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use sha2::{Digest as _, Sha256};
+use ring::digest::{SHA256, digest};
 
 use crate::definition::{Api, Definition, Plan};
 
@@ -123,7 +123,7 @@ impl Index {
         if let Some(kept) = self.apis.get_mut(&name)
             && *kept.item == api
         {
-            // Whoever has it keeps it.
+            // The `Arc` stays the same, so its holders need not compare.
             kept.place = place;
             self.last_place = self.last_place.max(place);
             return;
@@ -180,7 +180,9 @@ impl Index {
 
 /// Returns the hash of a document's text.
 pub(crate) fn hash(text: &str) -> Hash {
-    Sha256::digest(text).into()
+    let mut hash = Hash::default();
+    hash.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
+    hash
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ mod upgrade;
 mod upstream;
 
 pub use apis::{Apis, ApisLimits, ApisRequest};
+pub use changing::TRANSFORM_BYTES_ALONE;
 pub use check::{APIS_MAX, Finding, check};
 pub use definition::{
     Api, Audience, Balance, Breaker, Definition, Group, Headers, Health, Issuer, PathChange, Plan,

@@ -1,15 +1,12 @@
 //! Quotas: so many calls in a minute, hour, day or month, by the calendar in UTC.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use homeroom_gateway::Shards;
 use homeroom_http::Timestamp;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
-/// How many locks the keys are spread over.
-const SHARDS: usize = 16;
 /// Number of keys in a shard from which those of an earlier time are forgotten.
 const SWEEP_MIN: usize = 1_024;
 /// Most keys in a shard; beyond it, those that have called least are forgotten.
@@ -82,8 +79,7 @@ impl Serialize for Quota {
 #[derive(Debug)]
 pub(crate) struct Counts {
     per: Per,
-    shards: [Mutex<Shard>; SHARDS],
-    spread: RandomState,
+    shards: Shards<Shard>,
 }
 
 #[derive(Debug, Default)]
@@ -113,14 +109,7 @@ impl Shard {
 
 impl Counts {
     pub(crate) fn new(per: Per) -> Self {
-        let shards = std::array::from_fn(|_| Mutex::default());
-        Self { per, shards, spread: RandomState::new() }
-    }
-
-    /// Returns the keys among which a key is.
-    fn shard(&self, key: &str) -> MutexGuard<'_, Shard> {
-        let at = usize::try_from(self.spread.hash_one(key) % SHARDS as u64).unwrap_or(0);
-        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+        Self { per, shards: Shards::default() }
     }
 
     /// Counts a call of a key that has so many in a unit of time. Returns how many are left, and the seconds
@@ -132,7 +121,7 @@ impl Counts {
     pub(crate) fn admit(&self, calls: u64, key: &str, now: Timestamp) -> Result<(u64, u64), u64> {
         let (begin, end) = unit_of(self.per, now);
         let seconds = (end - now.0).max(1).unsigned_abs().div_ceil(1_000_000);
-        let mut shard = self.shard(key);
+        let mut shard = self.shards.of(key);
         let Some(count) = shard.counts.get_mut(key) else {
             shard.make_room(begin, KEYS_MAX);
             shard.counts.insert(key.to_owned(), (begin, 1));
@@ -150,7 +139,7 @@ impl Counts {
 
     /// Takes back a call that was refused otherwise.
     pub(crate) fn give_back(&self, key: &str) {
-        if let Some((_, count)) = self.shard(key).counts.get_mut(key) {
+        if let Some((_, count)) = self.shards.of(key).counts.get_mut(key) {
             *count = count.saturating_sub(1);
         }
     }
@@ -160,15 +149,13 @@ impl Counts {
 fn unit_of(per: Per, now: Timestamp) -> (i64, i64) {
     const SECOND: i64 = 1_000_000;
     let seconds = match per {
-        Per::Minute => 60,
-        Per::Hour => 3_600,
-        Per::Day => 86_400,
         Per::Month => {
             let (year, month) = month_of(now.0.div_euclid(86_400 * SECOND));
             let next = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
             let moment = |(year, month)| days_before(year, month) * 86_400 * SECOND;
             return (moment((year, month)), moment(next));
         }
+        per => per.seconds().cast_signed(),
     };
     let begin = now.0.div_euclid(seconds * SECOND) * seconds * SECOND;
     (begin, begin + seconds * SECOND)

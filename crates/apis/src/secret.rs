@@ -2,28 +2,16 @@
 
 use std::time::SystemTime;
 
-/// Most bytes of a secret's file.
-const FILE_BYTES_MAX: u64 = 64 << 10;
-
 /// Returns the value that a definition means. One that is neither `env:` nor `file:` is itself.
 ///
 /// # Errors
 ///
 /// What is not there. The message does not contain the value.
 pub(crate) fn secret(value: &str) -> Result<String, String> {
-    if let Some(name) = value.strip_prefix("env:") {
-        return std::env::var(name).map_err(|_| {
-            format!("the server has no environment variable {name}, or it is no text")
-        });
-    }
-    let Some(path) = value.strip_prefix("file:") else { return Ok(value.to_owned()) };
-    let cannot = |error: &dyn std::fmt::Display| format!("the file {path} cannot be read: {error}");
-    let about = std::fs::metadata(path).map_err(|error| cannot(&error))?;
-    if about.len() > FILE_BYTES_MAX {
-        return Err(cannot(&"it is too long"));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| cannot(&error))?;
-    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+    homeroom_client::reveal(value, |name| {
+        std::env::var(name)
+            .map_err(|_| format!("the server has no environment variable {name}, or it is no text"))
+    })
 }
 
 /// What tells whether a file has changed: time and length; [`None`] for one that is not there.

@@ -4,16 +4,14 @@
 //! its burst would be whole again.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use homeroom_http::{Kind, Problem, Timestamp};
 use http::HeaderValue;
 use http::header::{HeaderName, RETRY_AFTER};
 
-/// How many locks the clients are spread over.
-const SHARDS: usize = 16;
+use crate::shards::Shards;
+
 /// Number of clients in a shard from which those are forgotten whose burst is whole again.
 const SWEEP_MIN: usize = 1_024;
 
@@ -68,8 +66,7 @@ pub struct RateLimit {
     each: i64,
     /// Microseconds by which a client may be ahead of its time.
     ahead_max: i64,
-    shards: [Mutex<Shard>; SHARDS],
-    spread: RandomState,
+    shards: Shards<Shard>,
     refused: AtomicU64,
 }
 
@@ -88,16 +85,9 @@ impl RateLimit {
         Self {
             each,
             ahead_max: each.saturating_mul(i64::from(rate.burst.max(1)) - 1),
-            shards: std::array::from_fn(|_| Mutex::default()),
-            spread: RandomState::new(),
+            shards: Shards::default(),
             refused: AtomicU64::new(0),
         }
-    }
-
-    /// Returns the clients among which a client is.
-    fn shard(&self, client: &str) -> MutexGuard<'_, Shard> {
-        let at = usize::try_from(self.spread.hash_one(client) % SHARDS as u64).unwrap_or(0);
-        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Admits a request of a client.
@@ -118,7 +108,7 @@ impl RateLimit {
     ///
     /// The seconds until the next request is admitted, rounded up; the refused one does not count.
     pub fn take(&self, client: &str, now: Timestamp) -> Result<Taken, u64> {
-        let mut shard = self.shard(client);
+        let mut shard = self.shards.of(client);
         let whole_at = shard.whole_at.get(client).copied().unwrap_or(i64::MIN).max(now.0);
         let ahead = whole_at - now.0;
         if ahead > self.ahead_max {
@@ -144,7 +134,7 @@ impl RateLimit {
 
     /// Returns whether another request of an address would be admitted, and counts none.
     pub(crate) fn may_guess(&self, address: &str, now: Timestamp) -> Guesses {
-        let shard = self.shard(address);
+        let shard = self.shards.of(address);
         let ahead =
             shard.whole_at.get(address).map_or(0, |whole_at| whole_at.saturating_sub(now.0));
         match ahead - self.ahead_max {
@@ -160,7 +150,7 @@ impl RateLimit {
 
     /// Takes back the last request of a client, because it was refused otherwise.
     pub fn give_back(&self, client: &str) {
-        let mut shard = self.shard(client);
+        let mut shard = self.shards.of(client);
         if let Some(whole_at) = shard.whole_at.get_mut(client) {
             *whole_at -= self.each;
         }
@@ -244,7 +234,9 @@ mod tests {
             limit.admit(&number.to_string(), Timestamp(START.0 + number * 100)).unwrap();
         }
 
-        let kept: usize = limit.shards.iter().map(|s| s.lock().unwrap().whole_at.len()).sum();
-        assert!(kept <= SHARDS * (SWEEP_MIN + 1), "{kept}");
+        for shard in limit.shards.each() {
+            let kept = shard.whole_at.len();
+            assert!(kept <= SWEEP_MIN + 1, "{kept}");
+        }
     }
 }

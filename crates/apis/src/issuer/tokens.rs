@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use homeroom_access::make_room;
 use homeroom_http::{Foreign, Timestamp};
 
 /// The tokens of an issuer that were checked, by their hashes. APIs that state the same of it share them.
@@ -25,17 +26,7 @@ impl Tokens {
     /// Remembers a token. Where there is no room, those that have ended are forgotten, or an arbitrary eighth.
     pub(super) fn remember(&self, hash: [u8; 32], checked: Checked, now: Timestamp) {
         let mut known = self.known();
-        if known.len() >= self.most {
-            known.retain(|_, checked| now.seconds() < checked.ends);
-        }
-        if known.len() >= self.most {
-            let mut gone = (self.most / 8).max(1);
-            known.retain(|_, _| {
-                let stays = gone == 0;
-                gone = gone.saturating_sub(1);
-                stays
-            });
-        }
+        make_room(&mut known, self.most, |checked| now.seconds() < checked.ends);
         known.insert(hash, checked);
     }
 }

@@ -4,9 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Most bytes of a secret's file.
-const FILE_BYTES_MAX: u64 = 64 << 10;
-
 /// A secret, or `env:NAME` or `file:PATH`. Serializing it, as layers of configuration do, does not hide it;
 /// its `Debug` form does.
 #[derive(Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -20,24 +17,14 @@ impl Secret {
     ///
     /// What is not there. The message does not contain the secret.
     pub fn reveal(&self, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
-        if let Some(name) = self.0.strip_prefix("env:") {
-            return variable(name)
-                .ok_or_else(|| format!("the environment variable {name} is not set"));
-        }
-        let Some(path) = self.0.strip_prefix("file:") else { return Ok(self.0.clone()) };
-        let cannot = |why: &dyn fmt::Display| format!("the file {path} cannot be read: {why}");
-        let about = std::fs::metadata(path).map_err(|error| cannot(&error))?;
-        if about.len() > FILE_BYTES_MAX {
-            return Err(cannot(&"it is too long"));
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| cannot(&error))?;
-        Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+        homeroom_client::reveal(&self.0, |name| {
+            variable(name).ok_or_else(|| format!("the environment variable {name} is not set"))
+        })
     }
 
     /// Returns it as `config show` prints it: a place, or stars.
     pub fn shown(&self) -> &str {
-        let is_place = self.0.starts_with("env:") || self.0.starts_with("file:");
-        if is_place { &self.0 } else { "***" }
+        if homeroom_client::is_place(&self.0) { &self.0 } else { "***" }
     }
 }
 
