@@ -11,13 +11,13 @@ use crate::index::{Hash, Index, hash};
 /// What somebody wants to be published.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Wish<'a> {
-    /// Exactly this.
+    /// The definition becomes exactly this.
     Exactly(&'a Published),
-    /// This as well; of one name, the new ones replace those that there are.
+    /// These plans and APIs are added, or replace those of the same names.
     Beside(&'a Published),
-    /// No longer this API.
+    /// This API is removed.
     WithoutApi(&'a str),
-    /// No longer this plan.
+    /// This plan is removed.
     WithoutPlan(&'a str),
 }
 
@@ -231,7 +231,7 @@ fn beside(new: &Published, index: &Index) -> Edit {
     }
     let apis = &new.definition.apis;
     let replaced: HashSet<&str> = apis.iter().map(|api| api.name.as_str()).collect();
-    // What is named and not sent is what the store has.
+    // A document that is named but not sent is the stored one.
     let unsent = apis.iter().filter_map(|api| api.openapi.as_ref());
     let unsent: HashSet<&String> =
         unsent.filter(|name| !new.documents.contains_key(*name)).collect();

@@ -36,13 +36,18 @@ const OF_ONE_CONNECTION: [HeaderName; 13] = [
     EXPECT,
 ];
 
-/// Headers that this server writes itself.
-static X_FORWARDED: [HeaderName; 6] = [
-    HeaderName::from_static("x-forwarded-for"),
-    HeaderName::from_static("x-forwarded-proto"),
-    HeaderName::from_static("x-forwarded-host"),
-    HeaderName::from_static("x-forwarded-port"),
-    HeaderName::from_static("x-forwarded-prefix"),
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_FORWARDED_PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
+const X_FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
+/// Headers that this server writes itself, or removes.
+static OF_THIS_PROXY: [HeaderName; 6] = [
+    X_FORWARDED_FOR,
+    X_FORWARDED_PROTO,
+    X_FORWARDED_HOST,
+    X_FORWARDED_PORT,
+    X_FORWARDED_PREFIX,
     FORWARDED,
 ];
 /// Headers by which other proxies name the caller, and headers that replace the path: upstreams believe them
@@ -78,7 +83,7 @@ const PASSES_MAX: usize = 10;
 
 static ONE_CONNECTION: LazyLock<Names> = LazyLock::new(|| Names::of(&OF_ONE_CONNECTION));
 static OWN: LazyLock<Names> =
-    LazyLock::new(|| Names::of(X_FORWARDED.iter().chain(&OF_OTHER_PROXIES)));
+    LazyLock::new(|| Names::of(OF_THIS_PROXY.iter().chain(&OF_OTHER_PROXIES)));
 
 /// Names by their length, so that a header is compared with few of them.
 struct Names(Vec<Vec<HeaderName>>);
@@ -234,7 +239,7 @@ pub(crate) fn to_upstream(headers: &mut HeaderMap, security: Security, asker: &A
     text.push_str(&rest[host.len()..]);
     text.push_str(asker.base);
     let prefix = forwarded..text.len();
-    // One that is none would lead an upstream to another id than that of this server's log.
+    // An invalid `traceparent` would give the upstream another trace id than this server's log.
     let is_valid = headers.get(TRACEPARENT).is_some_and(|value| is_trace(value.as_bytes()))
         && headers.get_all(TRACEPARENT).iter().count() == 1;
     if !is_valid {
@@ -254,17 +259,17 @@ pub(crate) fn to_upstream(headers: &mut HeaderMap, security: Security, asker: &A
         }
     };
     if !from.is_empty() {
-        insert(&X_FORWARDED[0], from);
+        insert(&X_FORWARDED_FOR, from);
     }
-    insert(&X_FORWARDED[2], named);
+    insert(&X_FORWARDED_HOST, named);
     insert(&FORWARDED, 0..forwarded);
     let trace = prefix.end..text.len();
-    insert(&X_FORWARDED[4], prefix);
+    insert(&X_FORWARDED_PREFIX, prefix);
     if !trace.is_empty() {
         insert(&TRACEPARENT, trace);
     }
     let scheme = if scheme == "https" { "https" } else { "http" };
-    headers.insert(&X_FORWARDED[1], HeaderValue::from_static(scheme));
+    headers.insert(&X_FORWARDED_PROTO, HeaderValue::from_static(scheme));
     // In which version it came is not known here; it is the same message in each.
     headers.append(VIA, HeaderValue::from_static("1.1 homeroom"));
 }

@@ -38,7 +38,7 @@ fn led_back(url: &str, places: Places<'_>, back: &dyn Fn(&str) -> String) -> Opt
     let at = base_url.find("://").map_or(0, |at| at + 3);
     let before = base_url[at..].find('/').map_or("", |slash| &base_url[at + slash..]);
     let own = format!("{base_url}{base}");
-    // What believes `X-Forwarded-Prefix` has written the API's path before its own.
+    // An upstream that uses `X-Forwarded-Prefix` writes the API's path before its own.
     if let Some(rest) = below(url, &own) {
         let rest = below(rest, path).filter(|_| !path.is_empty())?;
         return Some(format!("{own}{}", back(rest)));

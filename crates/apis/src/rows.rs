@@ -70,7 +70,7 @@ impl Kind {
 impl Reading {
     /// Begins with what has changed after a version.
     pub(crate) fn after(version: i64, kind: Kind) -> Self {
-        // No name comes before the empty one.
+        // The empty name precedes every name, so reading begins with the first row of the next version.
         Self { kind, after: (version.saturating_add(1), String::new()), is_over: false }
     }
 }
@@ -213,7 +213,7 @@ impl Rows {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// [`ApisError::Meanwhile`], as for `write`.
     pub(crate) async fn subscribe(
         &self,
         seen: i64,

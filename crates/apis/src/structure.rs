@@ -86,7 +86,7 @@ fn find_in_members(
         let without: Map<String, Value> =
             others.map(|(name, value)| (name.clone(), value.clone())).collect();
         let Some(own) = rest.get(&name).cloned() else { continue };
-        // What is told without the member as well is not its fault.
+        // The same message without this member means that another member causes it.
         let elsewhere = reads(&Value::Object(without.clone()));
         if elsewhere.as_ref() == Some(&now) {
             continue;

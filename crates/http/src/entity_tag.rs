@@ -169,9 +169,11 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_tag_never_matches_strongly() {
-        let tags = EntityTags::Of(vec![weak("7")]);
+    fn a_weak_tag_names_its_version_too() {
+        for tag in [weak("7"), strong("7")] {
+            let tags = EntityTags::Of(vec![tag]);
 
-        assert!(tags.name("7") && !tags.name("8"));
+            assert!(tags.name("7") && !tags.name("8"), "{tags:?}");
+        }
     }
 }
