@@ -20,7 +20,7 @@ use self::measure::{Records, load};
 use self::result::{BulkResult, ModeResult, Row, now};
 use self::served::Served;
 use super::output::FiguresArgs;
-use crate::command::order::{Group, groups};
+use crate::command::interchange_order::{Group, groups};
 use crate::command::terminal::{ProgressLine, grouped};
 use crate::config::StandardConfig;
 use crate::exit::{Exit, Failure};

@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use homeroom_bulk::{NotTaken, PlainFile};
 use homeroom_bulk_api::FILES_MAX;
 
-use crate::command::order::ordered;
+use crate::command::interchange_order::ordered;
 use crate::config::StandardConfig;
 use crate::exit::Failure;
 use crate::standard::Standard;

@@ -1,4 +1,4 @@
-//! Files by what they are of, in an order in which they can be loaded one after the other.
+//! Orders interchanges and resources so that what is referred to comes first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
