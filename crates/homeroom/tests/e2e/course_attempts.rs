@@ -494,7 +494,7 @@ fn change(url: &str, texts: &[(&'static str, Vec<String>)]) {
 
 #[test]
 fn a_result_from_before_an_upgrade_stays_when_the_course_is_opened_again() {
-    let test = |place: &Place, url: &str| {
+    Place::on_each_store(|place| {
         let server = Server::start(place);
         let mut lms = Learning::of(place, &server);
         lms.import("old", &sample_package());
@@ -505,20 +505,22 @@ fn a_result_from_before_an_upgrade_stays_when_the_course_is_opened_again() {
         let reached = result(&mut lms, "old");
         assert_eq!(reached[1], "PASSED");
         assert_eq!(server.stop().code, Some(0));
-        change(url, &[("UPDATE course_registration SET progress = ?1", vec!["{}".into()])]);
+        change(
+            &place.store_url(),
+            &[("UPDATE course_registration SET progress = ?1", vec!["{}".into()])],
+        );
 
         let server = Server::start(place);
         lms.client = server.client();
         let again = json!({ "cmi": { "cmi.core.lesson_status": "incomplete" } });
         Page::of(&mut lms, "old").send(&mut lms, 1, &again);
         assert_eq!(result(&mut lms, "old"), reached);
-    };
-    Place::on_each_store(|place| test(place, &place.store_url()));
+    });
 }
 
 #[test]
 fn the_time_of_a_launch_from_before_an_upgrade_stays_in_its_history() {
-    let test = |place: &Place, url: &str| {
+    Place::on_each_store(|place| {
         let server = Server::start(place);
         let mut lms = Learning::of(place, &server);
         lms.import("old", &sample_package());
@@ -533,7 +535,7 @@ fn the_time_of_a_launch_from_before_an_upgrade_stays_in_its_history() {
         let state = json!({ "attempts": 1, "cmi": { "cmi.suspend_data": "p1" }, "launch": id,
             "earlier": 0, "session": 6_000, "is_told": true, "begun": first, "is_finished": false, "exit": "" });
         change(
-            url,
+            &place.store_url(),
             &[
                 ("UPDATE course_registration SET progress = ?1", vec![progress.to_string()]),
                 ("UPDATE course_activity SET state = ?1", vec![state.to_string()]),
@@ -556,6 +558,5 @@ fn the_time_of_a_launch_from_before_an_upgrade_stays_in_its_history() {
         assert_eq!(lms.commit(&former.launch, &late).status, 200);
         assert_eq!(seconds(&mut lms), [180.0, 120.0]);
         assert_eq!(report(&mut lms, "old")["totalSecondsTracked"], 300.0);
-    };
-    Place::on_each_store(|place| test(place, &place.store_url()));
+    });
 }

@@ -9,11 +9,6 @@ use crate::support::{API, Client, Learning, Place, Receiver, Server};
 
 const PRIVATE: [(&str, &str); 1] = [("HOMEROOM_COURSES__PRIVATE_ADDRESSES", "true")];
 
-/// Does something on each kind of store; the second argument is the store's URL.
-fn on_each_store(test: impl Fn(&Place, &str)) {
-    Place::on_each_store(|place| test(place, &place.store_url()));
-}
-
 /// Returns the kinds of the blobs of a store that no server uses.
 fn blobs(url: &str) -> Vec<String> {
     let store = Store::open(&Options::new(url.parse::<StoreUrl>().unwrap())).unwrap();
@@ -31,7 +26,7 @@ fn version_of(lms: &mut Learning, registration: &str) -> Value {
 
 #[test]
 fn an_earlier_version_becomes_the_current_one_and_no_number_is_given_twice() {
-    on_each_store(|place, _| {
+    Place::on_each_store(|place| {
         let server = Server::start(place);
         let mut lms = Learning::of(place, &server);
         for _ in 0..2 {
@@ -93,7 +88,8 @@ fn upload(lms: &mut Learning, query: &str, parts: &[(&str, &str, &str)]) -> crat
 
 #[test]
 fn a_file_goes_where_its_destination_says() {
-    on_each_store(|place, url| {
+    Place::on_each_store(|place| {
+        let url = &place.store_url();
         let server = Server::start_with(place, &PRIVATE);
         let mut lms = Learning::of(place, &server);
         lms.import("library", &sample_package());
@@ -179,7 +175,8 @@ fn a_file_goes_where_its_destination_says() {
 
 #[test]
 fn an_import_that_fails_leaves_no_blob() {
-    on_each_store(|place, url| {
+    Place::on_each_store(|place| {
+        let url = &place.store_url();
         let settings = [PRIVATE[0], ("HOMEROOM_JOBS__QUEUED_OF_OWNER_MAX", "1")];
         let server = Server::start_with(place, &settings);
         let mut lms = Learning::of(place, &server);
@@ -255,7 +252,7 @@ fn a_medium_has_the_metadata_that_is_sent_with_it() {
 
 #[test]
 fn a_film_and_a_recording_are_courses_that_play() {
-    on_each_store(|place, _| {
+    Place::on_each_store(|place| {
         let server = Server::start(place);
         let mut lms = Learning::of(place, &server);
         for (course, file, bytes, media) in [
@@ -303,7 +300,7 @@ fn a_film_and_a_recording_are_courses_that_play() {
 
 #[test]
 fn a_page_elsewhere_is_a_course_by_its_address() {
-    on_each_store(|place, _| {
+    Place::on_each_store(|place| {
         let server = Server::start(place);
         let mut lms = Learning::of(place, &server);
         let url = "https://example.org/garden?page=1";

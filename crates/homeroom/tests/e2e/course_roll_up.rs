@@ -3,7 +3,7 @@
 use homeroom_course::packed;
 use serde_json::{Value, json};
 
-use crate::support::{Database, Learning, Place, Server};
+use crate::support::{Learning, Place, Server};
 
 /// Returns a package of items with their sequencing.
 fn package(items: &[(&str, String)]) -> Vec<u8> {
@@ -130,12 +130,7 @@ fn roll_up(place: &Place, server: &Server) {
 
 #[test]
 fn activities_share_global_objectives() {
-    let place = Place::new();
-    roll_up(&place, &Server::start(&place));
-    for database in Database::on_each_server() {
-        let place = Place::with_store(&database.url());
-        roll_up(&place, &Server::start(&place));
-    }
+    Place::on_each_store(|place| roll_up(place, &Server::start(place)));
 }
 
 /// An SCO with a primary objective and another one, and an asset.
@@ -191,12 +186,7 @@ fn objectives_and_assets(place: &Place, server: &Server) {
 
 #[test]
 fn a_report_has_the_activitys_own_objective_and_assets_that_are_done() {
-    let place = Place::new();
-    objectives_and_assets(&place, &Server::start(&place));
-    for database in Database::on_each_server() {
-        let place = Place::with_store(&database.url());
-        objectives_and_assets(&place, &Server::start(&place));
-    }
+    Place::on_each_store(|place| objectives_and_assets(place, &Server::start(place)));
 }
 
 fn forgotten(place: &Place, server: &Server) {
@@ -234,10 +224,5 @@ fn forgotten(place: &Place, server: &Server) {
 
 #[test]
 fn global_objectives_are_forgotten_until_content_says_them_again() {
-    let place = Place::new();
-    forgotten(&place, &Server::start(&place));
-    for database in Database::on_each_server() {
-        let place = Place::with_store(&database.url());
-        forgotten(&place, &Server::start(&place));
-    }
+    Place::on_each_store(|place| forgotten(place, &Server::start(place)));
 }

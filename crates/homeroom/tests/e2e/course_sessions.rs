@@ -3,7 +3,7 @@
 use homeroom_course::sample_package;
 use serde_json::{Value, json};
 
-use crate::support::{Database, Learning, Place, Receiver, Server, eventually};
+use crate::support::{Learning, Place, Receiver, Server, eventually};
 
 const SHORT: [(&str, &str); 2] = [
     ("HOMEROOM_COURSES__SESSION_SILENCE", "400ms"),
@@ -67,12 +67,7 @@ fn silent(place: &Place, server: &Server) {
 
 #[test]
 fn a_session_that_never_said_goodbye_ends_by_time_out_and_is_resumed() {
-    let place = Place::new();
-    silent(&place, &Server::start_with(&place, &SHORT));
-    for database in Database::on_each_server() {
-        let place = Place::with_store(&database.url());
-        silent(&place, &Server::start_with(&place, &SHORT));
-    }
+    Place::on_each_store(|place| silent(place, &Server::start_with(place, &SHORT)));
 }
 
 fn old_traces(place: &Place) {
@@ -98,8 +93,5 @@ fn old_traces(place: &Place) {
 
 #[test]
 fn the_calls_of_old_launches_are_removed_and_what_was_saved_stays() {
-    old_traces(&Place::new());
-    for database in Database::on_each_server() {
-        old_traces(&Place::with_store(&database.url()));
-    }
+    Place::on_each_store(old_traces);
 }

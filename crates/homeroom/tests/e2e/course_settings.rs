@@ -3,7 +3,7 @@
 use homeroom_course::sample_package;
 use serde_json::{Value, json};
 
-use crate::support::{API, Database, Learning, Place, Server, registered};
+use crate::support::{API, Learning, Place, Server, registered};
 
 fn setting(name: &str, value: &str) -> Value {
     json!({ "settings": [{ "settingId": name, "value": value }] })
@@ -150,12 +150,7 @@ fn added_tags(place: &Place, server: &Server) {
 
 #[test]
 fn tags_are_added_to_all_or_to_none() {
-    let place = Place::new();
-    added_tags(&place, &Server::start(&place));
-    for database in Database::on_each_server() {
-        let place = Place::with_store(&database.url());
-        added_tags(&place, &Server::start(&place));
-    }
+    Place::on_each_store(|place| added_tags(place, &Server::start(place)));
 }
 
 /// What is said of a learner and of a registration when it is made.
@@ -236,12 +231,7 @@ fn said(place: &Place, server: &Server) {
 
 #[test]
 fn what_a_registration_and_a_launch_say_is_kept_or_refused() {
-    let place = Place::new();
-    said(&place, &Server::start(&place));
-    for database in Database::on_each_server() {
-        let place = Place::with_store(&database.url());
-        said(&place, &Server::start(&place));
-    }
+    Place::on_each_store(|place| said(place, &Server::start(place)));
 }
 
 fn links(place: &Place, server: &Server) {
@@ -300,12 +290,7 @@ fn links(place: &Place, server: &Server) {
 
 #[test]
 fn a_link_that_tracks_nothing_stores_nothing_and_one_may_come_with_its_registration() {
-    let place = Place::new();
-    links(&place, &Server::start(&place));
-    for database in Database::on_each_server() {
-        let place = Place::with_store(&database.url());
-        links(&place, &Server::start(&place));
-    }
+    Place::on_each_store(|place| links(place, &Server::start(place)));
 }
 
 fn tags(place: &Place, server: &Server) {
@@ -356,22 +341,12 @@ fn tags(place: &Place, server: &Server) {
 
 #[test]
 fn each_level_overrides_those_above() {
-    let place = Place::new();
-    levels(&place, &Server::start(&place));
-    for database in Database::on_each_server() {
-        let place = Place::with_store(&database.url());
-        levels(&place, &Server::start(&place));
-    }
+    Place::on_each_store(|place| levels(place, &Server::start(place)));
 }
 
 #[test]
 fn a_list_is_filtered_by_any_of_several_tags() {
-    let place = Place::new();
-    tags(&place, &Server::start(&place));
-    for database in Database::on_each_server() {
-        let place = Place::with_store(&database.url());
-        tags(&place, &Server::start(&place));
-    }
+    Place::on_each_store(|place| tags(place, &Server::start(place)));
 }
 
 #[test]

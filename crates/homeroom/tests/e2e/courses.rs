@@ -127,10 +127,7 @@ fn what_cannot_be_imported_says_why() {
 
 #[test]
 fn no_acknowledged_commit_is_lost_when_the_server_is_killed() {
-    no_commit_is_lost(&Place::new());
-    for database in Database::on_each_server() {
-        no_commit_is_lost(&Place::with_store(&database.url()));
-    }
+    Place::on_each_store(no_commit_is_lost);
 }
 
 fn no_commit_is_lost(place: &Place) {
@@ -329,12 +326,7 @@ fn token(place: &Place, server: &Server) {
 
 #[test]
 fn the_token_of_a_key_for_courses_is_accepted_and_that_of_a_key_for_data_is_not() {
-    let place = Place::new();
-    token(&place, &Server::start(&place));
-    for database in Database::on_each_server() {
-        let place = Place::with_store(&database.url());
-        token(&place, &Server::start(&place));
-    }
+    Place::on_each_store(|place| token(place, &Server::start(place)));
 }
 
 #[test]
