@@ -7,12 +7,15 @@
 //! whether they agree (with `k6` and `oha` if they are on the path). `--planted` (with `--noisy`)
 //! searches for a known capacity. `--published` runs the stages of the published transactional test
 //! and a search for the three levels. `--bulk` measures loads (with `--served`, through a
-//! server, too), `--gateway` published APIs beside nginx's proxy, `--content` files of courses beside nginx, `--overload` offers ten times the peak, and `--sustained` writes for ten minutes into stores of several sizes
-//! (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`).
-//! `--sync-delay MS` makes every sync of the server slower, and
-//! `--postgres` runs the small one, or `--bulk`, on a PostgreSQL server of its own. `--against FILE` measures
+//! server, too), `--gateway` published APIs beside nginx's proxy, `--content` files of courses beside
+//! nginx, `--overload` offers ten times the peak, `--held` creates documents for ten minutes
+//! (`--minutes N`, after `--documents N`), and `--sustained` does so in the store alone, with several
+//! sizes (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`).
+//! `--sync-delay MS` makes every sync of the server slower, and `--postgres` runs the small one,
+//! `--bulk`, `--held` or `--sustained` on a PostgreSQL server of its own. `--against FILE` measures
 //! another release binary beside this one in the small rounds, each work on both before the next,
-//! and prints the rounds' ratios. Needs `nginx` (Debian package `nginx-light`).
+//! and prints the rounds' ratios. Needs `nginx` (Debian package `nginx-light`); `--gateway` needs
+//! `openssl`, too.
 
 mod agreement;
 mod bulk;
@@ -22,6 +25,7 @@ mod figures;
 mod files;
 mod gateway;
 mod generators;
+mod held;
 mod large;
 mod load;
 mod machine;
@@ -73,6 +77,7 @@ pub fn run(arguments: &[String]) -> Done {
         rounds: number("--rounds", 5)?,
         seconds: u32::try_from(number("--seconds", 4)?).map_err(|e| e.to_string())?,
         documents: number("--documents", 1_000_000)?,
+        minutes: number("--minutes", 10)?,
         students: number("--students", bulk::STUDENTS)?,
         folder: PathBuf::from("target/bench"),
         against: against(arguments)?,
@@ -147,7 +152,8 @@ fn mode(argument: &str) -> Option<Mode> {
         "--rights" => rights::run,
         BULK => |options, _, table| bulk::run(options, false, table),
         "--overload" => overload::run,
-        "--gateway" => |options, _, table| gateway::run(options, table),
+        "--held" => held::run,
+        "--gateway" => gateway::run,
         "--content" => |options, _, table| content::run(options, table),
         _ => return None,
     })

@@ -23,3 +23,15 @@ pub fn write(path: &Path, text: &str) -> Done {
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap_or_default()
 }
+
+/// Copies the files of a folder to another one.
+pub fn copy(from: &Path, to: &Path) -> Done {
+    std::fs::create_dir_all(to).map_err(|e| e.to_string())?;
+    for entry in std::fs::read_dir(from).map_err(|e| e.to_string())? {
+        let entry = entry.map_err(|e| e.to_string())?;
+        if entry.path().is_file() {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).map_err(|e| e.to_string())?;
+        }
+    }
+    Ok(())
+}

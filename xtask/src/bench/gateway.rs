@@ -2,7 +2,12 @@
 //! published messages to both, cell by cell in turns, to the same back end.
 //!
 //! Homeroom checks a token, counts the calls of its plan and of its metrics, and forwards; nginx only
-//! forwards. What counts is the ratio of processor time per request.
+//! forwards. What counts is the ratio of processor time per request. What the log of requests, ten thousand
+//! tokens, TLS and a part of this server in place of an upstream make of it, and what a silent upstream makes of
+//! another API's calls, is measured in the same rounds.
+
+mod costs;
+mod neighbours;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -13,8 +18,10 @@ use serde_json::Value;
 use super::figures::Figures;
 use super::files::{text, write};
 use super::options::Options;
-use super::server::{BINARY, Build, Client, Server, exchange, wait};
+use super::server::{BINARY, Build, Server, exchange, wait};
 use crate::house::Done;
+use costs::Costs;
+use neighbours::Neighbours;
 
 const NGINX_PORT: u16 = 18_084;
 /// The back end, which `lab gateway` runs within its own process.
@@ -52,8 +59,11 @@ transform = { request = [
 ] }
 "#;
 
+/// The rights of a key for both, and for documents.
+const RIGHTS: [&str; 4] = ["--claim-set", "FullAccess", "--apis", "echo,mediation"];
+
 /// Measures each cell in each round.
-pub fn run(options: &Options, table: &mut String) -> Done {
+pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
     let folder = std::fs::canonicalize(&options.folder).map_err(|e| e.to_string())?;
     let (data, apis) = (folder.join("gateway"), folder.join("apis.toml"));
     write(&apis, APIS)?;
@@ -63,12 +73,13 @@ pub fn run(options: &Options, table: &mut String) -> Done {
     let build = Build::present();
     let server = Server::start(&build, &data, &[])?;
     build.run(&["gateway", "apply", text(&apis), "--data-dir", text(&data)])?;
-    let client = server.client(&["--apis", "echo,mediation"])?;
+    let [key, secret] = server.key(&RIGHTS)?;
     let proxy = Proxy::start(&folder)?;
+    let costs = Costs::start(&folder, &apis, district)?;
+    let neighbours = Neighbours::start(&folder)?;
     let mut figures = Figures::default();
-    let target = server.url("");
-    let process = server.pid().to_string();
-    let homeroom = Side::Homeroom { target: &target, process: &process, client: &client };
+    let (target, process) = (server.url(""), server.pid().to_string());
+    let homeroom = Side::Homeroom { target, process, key, secret, more: vec![] };
     let nginx = Side::Nginx { tokens: &tokens };
     for _ in 0..options.rounds {
         for users in USERS {
@@ -78,30 +89,45 @@ pub fn run(options: &Options, table: &mut String) -> Done {
                 let bare = nginx.measure(&folder, "passthrough", size, *users, seconds)?;
                 let passed = homeroom.measure(&folder, "passthrough", size, *users, seconds)?;
                 let changed = homeroom.measure(&folder, "transformation", size, *users, seconds)?;
-                for (name, found) in
-                    [("nginx", &bare), ("passed through", &passed), ("transformed", &changed)]
-                {
-                    figures.push(&format!("{cell}: {name}, requests/s"), 0, found.rate);
-                    figures.push(&format!("{cell}: {name}, p99 ms"), 1, found.p99_ms);
-                    figures.push(&format!("{cell}: {name}, CPU per request, µs"), 1, found.cpu_us);
-                    figures.push(&format!("{cell}: {name}, failed"), 0, found.failed);
-                }
+                found(&mut figures, &cell, "nginx", &bare);
+                found(&mut figures, &cell, "passed through", &passed);
+                found(&mut figures, &cell, "transformed", &changed);
                 let ratio = passed.cpu_us / bare.cpu_us;
                 figures.push(&format!("{cell}: passed through, CPU : nginx's"), 2, ratio);
                 let ratio = changed.cpu_us / passed.cpu_us;
                 figures.push(&format!("{cell}: transformed, CPU : passed through"), 2, ratio);
             }
         }
+        costs.measure(&homeroom, &folder, options, &mut figures)?;
+        neighbours.measure(options, &mut figures)?;
     }
     drop(proxy);
     figures.write(table);
     Ok(())
 }
 
+/// Adds what a cell showed.
+fn found(figures: &mut Figures, cell: &str, name: &str, found: &Found) {
+    figures.push(&format!("{cell}: {name}, requests/s"), 0, found.rate);
+    figures.push(&format!("{cell}: {name}, p99 ms"), 1, found.p99_ms);
+    figures.push(&format!("{cell}: {name}, CPU per request, µs"), 1, found.cpu_us);
+    figures.push(&format!("{cell}: {name}, failed"), 0, found.failed);
+}
+
 /// A gateway that is measured.
+#[derive(Clone)]
 enum Side<'a> {
-    Homeroom { target: &'a str, process: &'a str, client: &'a Client },
-    Nginx { tokens: &'a Path },
+    /// A Homeroom with its process id, a key, and further arguments of the lab.
+    Homeroom {
+        target: String,
+        process: String,
+        key: String,
+        secret: String,
+        more: Vec<String>,
+    },
+    Nginx {
+        tokens: &'a Path,
+    },
 }
 
 /// What a cell showed.
@@ -128,9 +154,9 @@ impl Side<'_> {
         command.args(["--sizes", size, "--users", &users.to_string(), "--json", text(&file)]);
         command.args(["--warm-up", "2s", "--idle", "1s", "--duration", &format!("{seconds}s")]);
         match self {
-            Self::Homeroom { target, process, client } => {
-                command.args(["--target", target, "--process", process, "--key", &client.key]);
-                command.env("HOMEROOM_LAB_SECRET", &client.secret);
+            Self::Homeroom { target, process, key, secret, more } => {
+                command.args(["--target", target, "--process", process, "--key", key]).args(more);
+                command.env("HOMEROOM_LAB_SECRET", secret);
             }
             Self::Nginx { tokens } => {
                 command.args(["--target", &format!("http://127.0.0.1:{NGINX_PORT}")]);

@@ -46,11 +46,23 @@ impl LabLoad<'_> {
         client: &Client,
         number: u32,
     ) -> Result<Run, String> {
+        self.run_with(target, scenario, [&client.key, &client.secret], number, &[])
+    }
+
+    /// Runs a scenario with a key and its secret, and further arguments of the lab.
+    pub fn run_with(
+        &self,
+        target: &str,
+        scenario: &Scenario,
+        [key, secret]: [&str; 2],
+        number: u32,
+        more: &[&str],
+    ) -> Result<Run, String> {
         let file = self.folder.join(format!("{}.toml", scenario.name));
         write(&file, &scenario.text()?)?;
         self.send(target, &number.to_string(), |command| {
-            command.args([OsStr::new("--scenario"), file.as_os_str()]);
-            command.args(["--key", &client.key]).env("HOMEROOM_LAB_SECRET", &client.secret);
+            command.args([OsStr::new("--scenario"), file.as_os_str()]).args(more);
+            command.args(["--key", key]).env("HOMEROOM_LAB_SECRET", secret);
         })
     }
 
@@ -152,7 +164,8 @@ impl Scenario {
         self.pools.insert(name.to_owned(), rows.into());
     }
 
-    fn text(&self) -> Result<String, String> {
+    /// Returns the text of its file.
+    pub fn text(&self) -> Result<String, String> {
         let file = serde_json::json!({
             "name": self.name, "steps": self.steps, "pools": self.pools
         });

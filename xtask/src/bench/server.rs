@@ -26,19 +26,29 @@ pub struct Build {
     admin_port: u16,
     /// The store's URL, if it is not in the data folder.
     store: Option<String>,
+    /// The configuration file, if the server has one.
+    configuration: Option<PathBuf>,
 }
 
 impl Build {
     /// Returns the build in `target/release`.
     pub fn present() -> Self {
         let store = std::env::var(STORE).ok();
-        Self { binary: BINARY.into(), port: PORT, admin_port: ADMIN_PORT, store }
+        let (port, admin_port) = (PORT, ADMIN_PORT);
+        Self { binary: BINARY.into(), port, admin_port, store, configuration: None }
     }
 
     /// Returns another build to measure beside it.
     pub fn other(binary: &Path) -> Self {
         let store = std::env::var(OTHER_STORE).ok();
-        Self { binary: binary.to_owned(), port: OTHER_PORT, admin_port: OTHER_ADMIN_PORT, store }
+        let (port, admin_port) = (OTHER_PORT, OTHER_ADMIN_PORT);
+        Self { binary: binary.to_owned(), port, admin_port, store, configuration: None }
+    }
+
+    /// Returns the same build with ports of its own and perhaps a configuration file.
+    pub fn beside(&self, [port, admin_port]: [u16; 2], configuration: Option<&Path>) -> Self {
+        let configuration = configuration.map(Path::to_owned);
+        Self { port, admin_port, configuration, ..self.clone() }
     }
 
     /// Returns the port of its server.
@@ -94,7 +104,8 @@ pub struct Client {
 }
 
 impl Server {
-    /// Starts the server with further environment variables and waits until it is ready.
+    /// Starts the server with further environment variables and waits until it is ready. One with a configuration
+    /// file may listen with TLS, so it is asked at its other address.
     pub fn start(
         build: &Build,
         data: &Path,
@@ -109,17 +120,19 @@ impl Server {
             .command(&["serve", "--data-dir", text(data)])
             .args(["--listen", &format!("127.0.0.1:{port}")])
             .args(["--admin-listen", &format!("127.0.0.1:{}", build.admin_port)])
+            .args(build.configuration.iter().flat_map(|file| ["--config", text(file)]))
             .envs(environment.iter().cloned())
             .stderr(Stdio::null())
             .spawn()
             .map_err(|e| e.to_string())?;
+        let asked = build.configuration.as_ref().map_or(port, |_| build.admin_port);
         let build = build.clone();
         let mut server = Self { child, build, data: data.to_owned(), seconds_to_ready: 0.0 };
         let mut ended = None;
         let ready = wait(Duration::from_mins(1), || {
             ended = server.child.try_wait().ok().flatten();
             ended.is_some()
-                || exchange(port, "GET", "/readyz", &[], "").is_ok_and(|(status, _)| status == 200)
+                || exchange(asked, "GET", "/readyz", &[], "").is_ok_and(|(status, _)| status == 200)
         });
         server.seconds_to_ready = begun.elapsed().as_secs_f64();
         match ended {
@@ -139,8 +152,8 @@ impl Server {
         format!("http://127.0.0.1:{}{path}", self.build.port)
     }
 
-    /// Returns a client with a new key, created with these arguments of `keys create`.
-    pub fn client(&self, arguments: &[&str]) -> Result<Client, String> {
+    /// Makes a key with these arguments of `keys create`. Returns it and its secret.
+    pub fn key(&self, arguments: &[&str]) -> Result<[String; 2], String> {
         let made = self
             .build
             .command(&["keys", "create", "--json", "--data-dir", text(&self.data)])
@@ -149,9 +162,14 @@ impl Server {
             .map_err(|e| e.to_string())?;
         let made: serde_json::Value = serde_json::from_slice(&made.stdout)
             .map_err(|e| format!("keys create: {e}: {}", String::from_utf8_lossy(&made.stderr)))?;
+        Ok([member(&made, "key")?, member(&made, "secret")?])
+    }
+
+    /// Returns a client with a new key, created with these arguments of `keys create`.
+    pub fn client(&self, arguments: &[&str]) -> Result<Client, String> {
+        let [key, secret] = self.key(arguments)?;
         let body = serde_json::json!({
-            "grant_type": "client_credentials", "client_id": made["key"],
-            "client_secret": made["secret"]
+            "grant_type": "client_credentials", "client_id": key, "client_secret": secret
         });
         let header = [("Content-Type", "application/json")];
         let mut answer = Err("no token came".to_owned());
@@ -162,15 +180,8 @@ impl Server {
         });
         let answer: serde_json::Value =
             serde_json::from_str(&answer?.1).map_err(|e| e.to_string())?;
-        let member = |of: &serde_json::Value, name: &str| {
-            of[name].as_str().map(str::to_owned).ok_or(format!("no {name} came"))
-        };
-        Ok(Client {
-            port: self.build.port,
-            key: member(&made, "key")?,
-            secret: member(&made, "secret")?,
-            token: member(&answer, "access_token")?,
-        })
+        let token = member(&answer, "access_token")?;
+        Ok(Client { port: self.build.port, key, secret, token })
     }
 
     /// Returns the memory of the process.
@@ -241,6 +252,11 @@ impl Drop for Server {
         _ = Command::new("kill").arg(self.child.id().to_string()).status();
         _ = self.child.wait();
     }
+}
+
+/// Returns a text in an answer.
+fn member(of: &serde_json::Value, name: &str) -> Result<String, String> {
+    of[name].as_str().map(str::to_owned).ok_or(format!("no {name} came"))
 }
 
 /// A running nginx that serves one file.

@@ -94,9 +94,13 @@ impl Made {
 
     /// Returns a scenario that reads stored documents by id.
     pub fn get(&self, name: &str, client: &Client) -> Result<Scenario, String> {
+        self.get_at(name, client, self.path)
+    }
+
+    /// Returns a scenario that reads stored documents by id at another path of the resource.
+    pub fn get_at(&self, name: &str, client: &Client, path: &str) -> Result<Scenario, String> {
         let ids = client.ids(&format!("{}?limit=500", self.path))?;
-        let paths = ids.into_iter().map(|id| format!("{}/{id}", self.path));
-        Ok(reads(name, paths))
+        Ok(reads(name, ids.into_iter().map(|id| format!("{path}/{id}"))))
     }
 
     /// Returns a scenario that lists pages of the usual size at different offsets.
