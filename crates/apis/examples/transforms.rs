@@ -8,6 +8,8 @@
 //! Each round changes each body for a quarter of a second in each way, in turns. Printed are the bodies a second,
 //! as the median, the least and the greatest of the rounds, and the ratio of the medians of the two ways.
 
+#![expect(clippy::disallowed_methods, reason = "it measures time")]
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
