@@ -1,6 +1,8 @@
 //! Commits: what the player sends while content runs is saved.
 
+mod acknowledged;
 mod sent;
+mod shared;
 mod traced;
 
 use std::collections::BTreeMap;
@@ -9,9 +11,11 @@ use std::sync::Arc;
 
 use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
 
+pub(crate) use self::acknowledged::Acknowledged;
 pub(crate) use self::sent::{COMMIT_BYTES_MAX, Commit};
-use self::sent::{Checked, Suspended, WARNINGS_MAX, check};
-use self::traced::NOT_SAVED_MAX;
+use self::sent::{Checked, WARNINGS_MAX, check};
+use self::shared::share;
+use self::traced::Noted;
 pub(crate) use self::traced::Traced;
 
 use crate::courses::Courses;
@@ -28,31 +32,12 @@ use crate::sql;
 use crate::version::Version;
 use crate::watch::{Watch, changes};
 
-/// Most global objectives of an instance, and most buckets of shared data.
-const SHARED_MAX: usize = 1_000;
-/// Most bytes of each of these, with their names.
-const SHARED_BYTES_MAX: usize = 1 << 20;
 /// Most bytes of the values of all activities of an instance, with their names.
 const STATES_BYTES_MAX: usize = 16 << 20;
 /// Most bytes of the attempts of an instance that have ended and are kept with all that they held.
 const ENDED_BYTES_MAX: usize = 16 << 20;
 /// Most attempts at an activity that are kept.
 const ATTEMPTS_MAX: i64 = 100;
-
-/// What a commit has come to.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Acknowledged {
-    /// The greatest number of the session up to which all is saved.
-    pub(crate) sequence: i64,
-    /// When that was saved.
-    pub(crate) saved: i64,
-    /// What was left out, or is longer than it should be.
-    pub(crate) warnings: Vec<String>,
-    /// By activity, the elements that stay as a later session has set them.
-    pub(crate) superseded: BTreeMap<String, Vec<String>>,
-    /// Whether anything of the launch is recorded.
-    pub(crate) is_recorded: bool,
-}
 
 impl Courses {
     /// Applies a commit. Returns when it is durable.
@@ -222,9 +207,11 @@ impl Save<'_> {
             room: STATES_BYTES_MAX,
         };
         let mut launched = self.launched(known, &commit, own);
-        share(&mut progress, &commit, version, own, &mut done);
+        let mut noted = std::mem::take(&mut commit.noted);
+        share(&mut progress, &commit, version, own, (&mut done, &mut noted));
         let needs_before = is_watched || is_unwritten;
-        let mut played = self.play(version, &commit, own, found, needs_before, &mut done)?;
+        let all = (&mut done, &mut noted);
+        let mut played = self.play(version, &commit, own, found, needs_before, all)?;
         keep_held(&mut sessions, number, &mut played);
         keep_ended(&mut progress, &mut played, &mut done)?;
         let of = |states| whole(version.standard, &version.tree, states);
@@ -266,9 +253,7 @@ impl Save<'_> {
                 vec![self.registration.into(), id.into(), json_column(&launch, "a launch")?];
             writes.push(write(sql::LAUNCH_RESULT, arguments));
         }
-        let superseded = done.superseded.values().flatten().cloned();
-        let not_saved = played.not_saved.into_iter().chain(superseded);
-        writes.extend(self.trace(launch, number, &mut commit, not_saved));
+        writes.extend(self.trace(launch, number, &mut commit, noted));
         let mut arguments = vec![launch.id.as_str().into()];
         match (was_open, is_open) {
             (false, true) => {
@@ -296,12 +281,9 @@ impl Save<'_> {
         launch: &Launch,
         session: u32,
         commit: &mut Checked,
-        not_saved: impl Iterator<Item = String>,
+        noted: Noted,
     ) -> Option<Write> {
-        let not_saved = std::mem::take(&mut commit.not_saved).into_iter().chain(not_saved);
-        let not_saved = not_saved.take(NOT_SAVED_MAX).collect();
-        let values = commit.parts.iter().flat_map(|(_, applied)| &applied.cmi);
-        let calls = std::mem::take(&mut commit.calls).text(values, not_saved)?;
+        let calls = std::mem::take(&mut commit.calls).text(noted)?;
         let place = Traced { session, sequence: commit.sequence, part: commit.part.0 };
         let arguments = vec![
             launch.id.as_str().into(),
@@ -351,7 +333,7 @@ impl Save<'_> {
         own: Own<'_>,
         mut found: impl Iterator<Item = Answer>,
         needs_before: bool,
-        done: &mut Acknowledged,
+        (done, noted): (&mut Acknowledged, &mut Noted),
     ) -> Result<Played, Error> {
         let mut played = Played::default();
         let asked: Vec<Vec<Row>> = commit.parts.iter().map(|_| rows_of(found.next())).collect();
@@ -382,9 +364,14 @@ impl Save<'_> {
                 let message = "the course allows no other attempt; nothing of this one is recorded";
                 done.warnings.push(message.into());
                 done.is_recorded = false;
-                played.not_saved.extend(applied.cmi.keys().take(NOT_SAVED_MAX).cloned());
+                noted.settle(id, &applied.cmi, &[], &state.cmi);
                 continue;
             }
+            if change.held.is_none() {
+                // What is held until content sets something counts with that commit.
+                noted.settle(id, &applied.cmi, &change.saved, &state.cmi);
+            }
+            change.superseded.iter().for_each(|name| noted.not_saved(id, name));
             if let Some(activity) = version.tree.find(id) {
                 finish(state, version.standard, activity);
             }
@@ -401,7 +388,6 @@ impl Save<'_> {
                      {ACTIVITY_BYTES_MAX} bytes, and all of a registration {STATES_BYTES_MAX}"
                 ));
             }
-            played.not_saved.extend(change.refused.into_iter().take(NOT_SAVED_MAX));
             played.settled.extend(change.settled);
             played.held.push((id.clone(), change.held));
             if let Some(before) = items {
@@ -412,9 +398,7 @@ impl Save<'_> {
                 played.ended.push((id.clone(), attempt));
             }
             if !change.superseded.is_empty() {
-                let all = done.superseded.entry(id.clone()).or_default();
-                all.extend(change.superseded);
-                all.truncate(WARNINGS_MAX);
+                done.supersede(id, change.superseded);
             }
             if !played.touched.contains(id) {
                 played.touched.push(id.clone());
@@ -477,8 +461,6 @@ struct Played {
     ended: Vec<(String, ActivityState)>,
     /// The interactions and objectives of an activity before and afterwards, and whether an attempt has ended.
     items: Vec<(String, Items, Items, bool)>,
-    /// Elements for whose values there was no room, or no attempt.
-    not_saved: Vec<String>,
     /// For each activity: what the page has said before content set anything; `None` once content has set
     /// something.
     held: Vec<(String, Option<Held>)>,
@@ -487,70 +469,6 @@ struct Played {
     /// The session's time on the activities that were touched, before and afterwards.
     time_before: u64,
     time_after: u64,
-}
-
-/// Takes what a commit says about what the activities share. What a later session has told stays; of
-/// objectives and shared data, what is not there yet is added.
-fn share(
-    progress: &mut Progress,
-    commit: &Checked,
-    version: &Version,
-    own: Own<'_>,
-    done: &mut Acknowledged,
-) {
-    let is_before = own.is_before(progress.told_by);
-    let mut superseded = vec![];
-    let says = commit.suspended != Suspended::Stays
-        || commit.sequencing.is_some()
-        || !commit.global_objectives.is_empty()
-        || !commit.shared_data.is_empty();
-    if let Suspended::Is(suspended) = &commit.suspended {
-        if is_before {
-            superseded.push("suspended".to_owned());
-        } else {
-            progress.suspended = suspended.clone().filter(|id| version.tree.find(id).is_some());
-        }
-    }
-    if let Some(sequencing) = &commit.sequencing {
-        if is_before {
-            superseded.push("sequencing".to_owned());
-        } else {
-            progress.sequencing = Some(sequencing.clone());
-        }
-    }
-    let all = &mut progress.global_objectives;
-    let bytes = |value: &serde_json::Value| value.to_string().len();
-    let mut room = Room::of(all.iter().map(|(id, value)| id.len() + bytes(value)));
-    for (id, value) in &commit.global_objectives {
-        let old = all.get(id).map(|old| id.len() + bytes(old));
-        if is_before && old.is_some() {
-            superseded.push(format!("globalObjectives.{id}"));
-        } else if room.take(old, id.len() + bytes(value)) {
-            all.insert(id.clone(), value.clone());
-        } else {
-            done.warnings.push(Room::warning("objectives", id));
-        }
-    }
-    let all = &mut progress.shared_data;
-    let mut room = Room::of(all.iter().map(|(id, value)| id.len() + value.len()));
-    for (id, value) in &commit.shared_data {
-        let old = all.get(id).map(|old| id.len() + old.len());
-        if is_before && old.is_some() {
-            superseded.push(format!("sharedData.{id}"));
-        } else if room.take(old, id.len() + value.len()) {
-            all.insert(id.clone(), value.clone());
-        } else {
-            done.warnings.push(Room::warning("buckets of shared data", id));
-        }
-    }
-    done.warnings.truncate(WARNINGS_MAX);
-    if says && !is_before {
-        progress.told_by = own.number;
-    }
-    if !superseded.is_empty() {
-        superseded.truncate(WARNINGS_MAX);
-        done.superseded.insert(version.tree.id.clone(), superseded);
-    }
 }
 
 /// Keeps with a session what its page has said of activities whose content has set nothing.
@@ -583,39 +501,6 @@ fn keep_ended(
         ));
     }
     Ok(())
-}
-
-/// The room for what the activities of an instance share.
-struct Room {
-    values: usize,
-    bytes: usize,
-}
-
-impl Room {
-    fn of(sizes: impl Iterator<Item = usize>) -> Self {
-        let all = Self { values: 0, bytes: 0 };
-        sizes.fold(all, |all, size| Self { values: all.values + 1, bytes: all.bytes + size })
-    }
-
-    /// Returns whether there is room for a value of a size in place of another one, and takes it.
-    fn take(&mut self, old: Option<usize>, new: usize) -> bool {
-        let bytes = self.bytes.saturating_sub(old.unwrap_or(0)) + new;
-        let is_full = bytes > SHARED_BYTES_MAX || (old.is_none() && self.values >= SHARED_MAX);
-        if is_full && new > old.unwrap_or(0) {
-            return false;
-        }
-        self.bytes = bytes;
-        self.values += usize::from(old.is_none());
-        true
-    }
-
-    fn warning(what: &str, id: &str) -> String {
-        let shown: String = id.chars().filter(|c| !c.is_control()).take(100).collect();
-        format!(
-            "there is no room for {shown}; it is left out: a registration has at most {SHARED_MAX} \
-             {what} and {SHARED_BYTES_MAX} bytes of them"
-        )
-    }
 }
 
 fn state_of(row: Option<&Row>) -> Result<ActivityState, Error> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::traced::{Calls, NOT_SAVED_MAX};
+use super::traced::{Calls, Noted};
 use crate::error::Error;
 use crate::package::Activity;
 use crate::run_time::{Applied, Attempt, Elements, Refusal, global_objectives};
@@ -167,13 +167,13 @@ pub(super) struct Checked {
     pub(super) global_objectives: Map<String, Value>,
     pub(super) shared_data: BTreeMap<String, String>,
     pub(super) calls: Calls,
-    /// Elements whose values cannot be used.
-    pub(super) not_saved: Vec<String>,
+    /// What of it cannot be used.
+    pub(super) noted: Noted,
     pub(super) warnings: Vec<String>,
 }
 
 pub(super) fn check(mut commit: Commit, version: &Version, start: &str) -> Checked {
-    let (mut warnings, mut not_saved) = (vec![], vec![]);
+    let (mut warnings, mut noted) = (vec![], Noted::default());
     let mut parts: Vec<(String, Applied)> = vec![];
     let is_said = commit.one.activity.is_some()
         || !commit.one.cmi.is_empty()
@@ -189,6 +189,7 @@ pub(super) fn check(mut commit: Commit, version: &Version, start: &str) -> Check
         let id = part.activity.unwrap_or_else(|| start.to_owned());
         if id.chars().count() > ACTIVITY_CHARS_MAX || version.tree.find(&id).is_none() {
             warn("an activity of the commit is not in the course; it is left out".into());
+            part.cmi.keys().for_each(|name| noted.not_saved(&id, name));
             continue;
         }
         let mut cmi = BTreeMap::new();
@@ -198,18 +199,17 @@ pub(super) fn check(mut commit: Commit, version: &Version, start: &str) -> Check
                 Value::Null => continue,
                 Value::Object(_) | Value::Array(_) => {
                     warn("a value is neither a text nor a number; it is left out".into());
+                    noted.not_saved(&id, &name);
                     continue;
                 }
                 other => other.to_string(),
             };
             match Elements::shipped().check(version.standard, &name, &value) {
                 Ok(()) => _ = cmi.insert(name, value),
-                Err(Refusal::Silent) => {}
+                Err(Refusal::Silent) => noted.not_saved(&id, &name),
                 Err(Refusal::Out(warning)) => {
                     warn(warning);
-                    if not_saved.len() < NOT_SAVED_MAX {
-                        not_saved.push(name.chars().take(100).collect());
-                    }
+                    noted.not_saved(&id, &name);
                 }
                 Err(Refusal::Kept(warning)) => {
                     warn(warning);
@@ -221,13 +221,20 @@ pub(super) fn check(mut commit: Commit, version: &Version, start: &str) -> Check
         parts.push((id, Applied { cmi, is_exit: part.exit, attempt }));
     }
     let mut objectives = commit.global_objectives;
+    let mut is_declared = |is_declared: bool, what: &str, id: &str| {
+        if !is_declared {
+            noted.not_saved(&version.tree.id, &format!("{what}.{id}"));
+        }
+        is_declared
+    };
     if !objectives.is_empty() {
         let declared = global_objectives(version.standard, &version.tree, &BTreeMap::new());
-        objectives.retain(|id, _| declared.contains_key(id));
+        objectives.retain(|id, _| is_declared(declared.contains_key(id), "globalObjectives", id));
     }
     if !commit.shared_data.is_empty() {
         let declared = buckets(&version.tree);
-        commit.shared_data.retain(|id, _| declared.contains(id.as_str()));
+        let data = &mut commit.shared_data;
+        data.retain(|id, _| is_declared(declared.contains(id.as_str()), "sharedData", id));
     }
     let calls = Calls::of(commit.calls);
     if calls.left_out > 0 {
@@ -246,7 +253,7 @@ pub(super) fn check(mut commit: Commit, version: &Version, start: &str) -> Check
         global_objectives: objectives,
         shared_data: commit.shared_data,
         calls,
-        not_saved,
+        noted,
         warnings,
     }
 }

@@ -1,21 +1,88 @@
 //! The trace of a launch: what content has called, commit by commit, and what of that was saved.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value, json};
 
 use crate::report::moment;
 
 /// Most bytes of calls of one commit.
 const CALLS_BYTES_MAX: usize = 256 << 10;
-/// What a trace keeps of a commit beside its calls: how many of these were left out, which elements were not saved,
-/// and the values that no call tells.
+/// Most bytes of the names and values of one commit of which it is kept that they were saved.
+const SAVED_BYTES_MAX: usize = 256 << 10;
+/// Most bytes of the names of one commit of which it is kept that they were not saved.
+const NOT_SAVED_BYTES_MAX: usize = 64 << 10;
+/// Most characters of a value and of a name that are kept.
+const CHARS_MAX: usize = 250;
+
+/// What a trace keeps of a commit beside its calls: how many of these were left out, which values were saved, which
+/// were not, and how many of both are not named.
 const LEFT_OUT: &str = "leftOut";
-const NOT_SAVED: &str = "notSaved";
 const SAVED: &str = "saved";
-/// Most values, and most characters of one, that are kept of a commit without calls.
-const SAVED_MAX: usize = 100;
-const SAVED_CHARS_MAX: usize = 250;
-/// Most elements of a commit of which it is kept that they were not saved.
-pub(super) const NOT_SAVED_MAX: usize = 100;
+const SAVED_LEFT_OUT: &str = "savedLeftOut";
+const NOT_SAVED: &str = "notSaved";
+const NOT_SAVED_LEFT_OUT: &str = "notSavedLeftOut";
+
+/// What came of the values of a commit, by activity.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Noted {
+    saved: BTreeMap<String, BTreeMap<String, String>>,
+    not_saved: BTreeMap<String, BTreeSet<String>>,
+    /// The bytes of both.
+    saved_bytes: usize,
+    not_saved_bytes: usize,
+    /// How many of both have no room here.
+    saved_left_out: usize,
+    not_saved_left_out: usize,
+}
+
+impl Noted {
+    /// Notes a value that was saved.
+    pub(super) fn saved(&mut self, activity: &str, name: &str, value: &str) {
+        let (name, value) = (clipped(name), clipped(value));
+        let bytes = name.len() + value.len();
+        if self.saved_bytes + bytes > SAVED_BYTES_MAX {
+            self.saved_left_out += 1;
+            return;
+        }
+        self.saved_bytes += bytes;
+        self.saved.entry(activity.to_owned()).or_default().insert(name, value);
+    }
+
+    /// Notes an element that was not saved.
+    pub(super) fn not_saved(&mut self, activity: &str, name: &str) {
+        let (activity, name) = (clipped(activity), clipped(name));
+        if self.not_saved.get(&activity).is_some_and(|names| names.contains(&name)) {
+            return;
+        }
+        if self.not_saved_bytes + name.len() > NOT_SAVED_BYTES_MAX {
+            self.not_saved_left_out += 1;
+            return;
+        }
+        self.not_saved_bytes += name.len();
+        self.not_saved.entry(activity).or_default().insert(name);
+    }
+
+    /// Notes what came of the values that a commit says about an activity. What was saved and is not among them
+    /// was said before, and is in the state.
+    pub(super) fn settle(
+        &mut self,
+        activity: &str,
+        said: &BTreeMap<String, String>,
+        saved: &[String],
+        state: &BTreeMap<String, String>,
+    ) {
+        for name in saved {
+            if let Some(value) = said.get(name).or_else(|| state.get(name)) {
+                self.saved(activity, name, value);
+            }
+        }
+        let saved: BTreeSet<&String> = saved.iter().collect();
+        for name in said.keys().filter(|name| !saved.contains(name)) {
+            self.not_saved(activity, name);
+        }
+    }
+}
 
 /// The calls of a commit that its trace keeps: the last ones if there are too many.
 #[derive(Debug, Clone, Default)]
@@ -40,34 +107,38 @@ impl Calls {
         Self { left_out: all - kept.len(), kept }
     }
 
-    /// Returns what the trace keeps, if anything. `values` are those of the commit, of which the elements in
-    /// `not_saved` were not saved.
-    pub(super) fn text<'v>(
-        self,
-        values: impl Iterator<Item = (&'v String, &'v String)>,
-        not_saved: Vec<String>,
-    ) -> Option<String> {
-        let mut saved = Map::new();
-        if self.kept.is_empty() {
-            let values = values.filter(|(name, _)| !not_saved.contains(name)).take(SAVED_MAX);
-            saved.extend(values.map(|(name, value)| (name.clone(), clipped(value).into())));
-        }
-        if self.kept.is_empty() && saved.is_empty() && not_saved.is_empty() {
+    /// Returns what the trace keeps of a commit, if anything. Of values that were saved just as the calls have set
+    /// them, the names are enough; where these are all, even the activity's.
+    pub(super) fn text(self, noted: Noted) -> Option<String> {
+        if self.kept.is_empty() && self.left_out == 0 && noted == Noted::default() {
             return None;
         }
-        let calls = Value::Array(self.kept);
-        if self.left_out == 0 && saved.is_empty() && not_saved.is_empty() {
-            return Some(calls.to_string());
+        let set = set_by(&self.kept);
+        let is_set = |name: &str, value: &str| set.get(name).is_some_and(|set| set == value);
+        let mut saved = Map::new();
+        for (activity, values) in &noted.saved {
+            let kept = values.iter().map(|(name, value)| {
+                let value = if is_set(name, value) { Value::Null } else { value.as_str().into() };
+                (name.clone(), value)
+            });
+            saved.insert(activity.clone(), Value::Object(kept.collect()));
         }
-        let mut all = json!({ "calls": calls });
-        if self.left_out > 0 {
-            all[LEFT_OUT] = self.left_out.into();
+        let mut only = noted.saved.iter().filter(|_| noted.saved.len() == 1);
+        let as_called = only.next().filter(|(_, values)| {
+            values.len() == set.len() && values.iter().all(|(name, value)| is_set(name, value))
+        });
+        let saved = as_called.map_or(Value::Object(saved), |(activity, _)| activity.clone().into());
+        let mut all = json!({ "calls": self.kept, SAVED: saved });
+        if !noted.not_saved.is_empty() {
+            all[NOT_SAVED] = json!(noted.not_saved);
         }
-        if !not_saved.is_empty() {
-            all[NOT_SAVED] = not_saved.into();
-        }
-        if !saved.is_empty() {
-            all[SAVED] = saved.into();
+        let counts = [
+            (LEFT_OUT, self.left_out),
+            (SAVED_LEFT_OUT, noted.saved_left_out),
+            (NOT_SAVED_LEFT_OUT, noted.not_saved_left_out),
+        ];
+        for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+            all[name] = count.into();
         }
         Some(all.to_string())
     }
@@ -76,17 +147,17 @@ impl Calls {
 /// Returns a text as the player shortens those of calls.
 fn clipped(text: &str) -> String {
     let count = text.chars().count();
-    if count <= SAVED_CHARS_MAX {
+    if count <= CHARS_MAX {
         return text.to_owned();
     }
-    let shown: String = text.chars().take(SAVED_CHARS_MAX).collect();
+    let shown: String = text.chars().take(CHARS_MAX).collect();
     format!("{shown}… ({count})")
 }
 
 /// Returns the values that calls have set without an error.
-fn set_by(calls: &Value) -> Map<String, Value> {
+fn set_by(calls: &[Value]) -> Map<String, Value> {
     let mut all = Map::new();
-    for call in calls.as_array().into_iter().flatten() {
+    for call in calls {
         let is_set = call[1].as_str().is_some_and(|name| name.ends_with("SetValue"));
         if is_set
             && call[4] == "true"
@@ -96,6 +167,23 @@ fn set_by(calls: &Value) -> Map<String, Value> {
         }
     }
     all
+}
+
+/// Returns the values that were saved, by activity; nothing where an older Homeroom has not written them down.
+fn values_of(saved: Option<Value>, calls: &Value) -> Option<Value> {
+    let set = || set_by(calls.as_array().map_or(&[], Vec::as_slice));
+    let mut saved = match saved? {
+        Value::String(activity) => return Some(json!({ activity: set() })),
+        saved => saved,
+    };
+    let set = set();
+    let activities = saved.as_object_mut().into_iter().flat_map(Map::values_mut);
+    for (name, value) in activities.filter_map(Value::as_object_mut).flatten() {
+        if value.is_null() {
+            *value = set.get(name).cloned().unwrap_or_default();
+        }
+    }
+    Some(saved)
 }
 
 /// Where the calls of a commit are among those of its launch.
@@ -120,23 +208,20 @@ impl Traced {
     /// Shows a commit with its calls, and what of them was saved.
     pub(crate) fn shown(self, at: i64, mut kept: Value) -> Value {
         let mut part = |name: &str| kept.get_mut(name).map(Value::take);
-        let (left_out, not_saved, saved) = (part(LEFT_OUT), part(NOT_SAVED), part(SAVED));
+        let saved = part(SAVED);
+        let others = [
+            ("callsLeftOut", part(LEFT_OUT)),
+            ("valuesLeftOut", part(SAVED_LEFT_OUT)),
+            (NOT_SAVED, part(NOT_SAVED)),
+            (NOT_SAVED_LEFT_OUT, part(NOT_SAVED_LEFT_OUT)),
+        ];
         let calls = part("calls").unwrap_or(kept);
-        let mut values = match saved {
-            Some(Value::Object(values)) => values,
-            _ => set_by(&calls),
-        };
-        for name in not_saved.iter().filter_map(Value::as_array).flatten() {
-            values.remove(name.as_str().unwrap_or_default());
-        }
-        let mut shown = json!({
-            "sequence": self.sequence, "saved": moment(at), "calls": calls, "values": values,
-        });
-        if let Some(left_out) = left_out {
-            shown["callsLeftOut"] = left_out;
-        }
-        if let Some(not_saved) = not_saved {
-            shown[NOT_SAVED] = not_saved;
+        let values = values_of(saved, &calls);
+        let mut shown = json!({ "sequence": self.sequence, "saved": moment(at), "calls": calls });
+        for (name, value) in [("values", values)].into_iter().chain(others) {
+            if let Some(value) = value {
+                shown[name] = value;
+            }
         }
         if self.session > 0 {
             shown["session"] = self.session.into();
@@ -161,36 +246,72 @@ impl Traced {
 mod tests {
     use super::*;
 
+    fn call(element: &str, value: &str, result: &str) -> Value {
+        json!([1, "SetValue", element, value, result, 0])
+    }
+
+    fn shown(calls: &[Value], noted: Noted) -> Value {
+        let text = Calls::of(calls.to_vec()).text(noted).unwrap();
+        Traced { session: 1, sequence: 2, part: 0 }.shown(0, serde_json::from_str(&text).unwrap())
+    }
+
     #[test]
-    fn a_trace_says_what_was_saved_of_what_was_called() {
-        let call = |element: &str, value: &str, result: &str, code: u32| {
-            json!([1, "SetValue", element, value, result, code])
-        };
+    fn a_trace_says_what_was_saved_whatever_was_called() {
         let calls = [
-            call("cmi.location", "1", "true", 0),
-            call("cmi.location", "2", "true", 0),
-            call("cmi.score.scaled", "9", "false", 407),
-            call("cmi.comments", "late", "true", 0),
-            json!([1, "GetValue", "cmi.mode", "", "normal", 0]),
+            call("cmi.location", "1", "true"),
+            call("cmi.location", "2", "true"),
+            call("cmi.score.scaled", "9", "false"),
+            call("cmi.score.raw", "100", "true"),
         ];
-        let (name, long) = ("cmi.progress_measure".to_owned(), "é".repeat(300));
-        let cases = [
-            (&calls[..3], vec![], json!({ "cmi.location": "2" })),
-            (&calls[..], vec!["cmi.comments".to_owned()], json!({ "cmi.location": "2" })),
-            (&[], vec![], json!({ "cmi.progress_measure": format!("{}… (300)", "é".repeat(250)) })),
-        ];
-        for (calls, not_saved, values) in cases {
-            let text =
-                Calls::of(calls.to_vec()).text([(&name, &long)].into_iter(), not_saved.clone());
+        let mut noted = Noted::default();
+        noted.saved("one", "cmi.location", "2");
+        noted.saved("one", "cmi.progress_measure", &"é".repeat(300));
+        noted.saved("two", "cmi.location", "7");
+        noted.not_saved("two", "cmi.score.raw");
+        let long = format!("{}… (300)", "é".repeat(250));
 
-            let kept = serde_json::from_str(&text.unwrap()).unwrap();
-            let shown = Traced { session: 1, sequence: 2, part: 0 }.shown(0, kept);
+        let mixed = shown(&calls, noted);
 
-            assert_eq!(shown["values"], values);
-            assert_eq!(shown["calls"], json!(calls));
-            let told = shown["notSaved"].as_array().map_or(0, Vec::len);
-            assert_eq!(told, not_saved.len());
+        let one = json!({ "cmi.location": "2", "cmi.progress_measure": long });
+        assert_eq!(mixed["values"], json!({ "one": one, "two": { "cmi.location": "7" } }));
+        assert_eq!(mixed["notSaved"], json!({ "two": ["cmi.score.raw"] }));
+        assert_eq!(mixed["calls"], json!(calls));
+        // Nothing was saved, although calls say so.
+        assert_eq!(shown(&calls, Noted::default())["values"], json!({}));
+        assert_eq!(Calls::of(vec![]).text(Noted::default()), None);
+        // An older Homeroom has not written it down.
+        let place = Traced { session: 0, sequence: 1, part: 0 };
+        assert_eq!(place.shown(0, json!(calls))["values"], Value::Null);
+    }
+
+    #[test]
+    fn values_that_calls_tell_are_kept_once() {
+        let calls = [call("cmi.location", "2", "true"), call("cmi.exit", "suspend", "true")];
+        let mut noted = Noted::default();
+        noted.saved("one", "cmi.location", "2");
+        noted.saved("one", "cmi.exit", "suspend");
+
+        let text = Calls::of(calls.to_vec()).text(noted.clone()).unwrap();
+
+        assert_eq!(text.matches("suspend").count(), 1, "{text}");
+        let values = json!({ "one": { "cmi.location": "2", "cmi.exit": "suspend" } });
+        assert_eq!(shown(&calls, noted)["values"], values);
+    }
+
+    #[test]
+    fn what_has_no_room_in_a_trace_is_counted() {
+        let mut noted = Noted::default();
+        for at in 0..10_000 {
+            noted.saved("one", &format!("cmi.interactions.{at}.description"), &"x".repeat(100));
+            noted.not_saved("one", &format!("cmi.interactions.{at}.learner_response"));
         }
-        assert_eq!(Calls::of(vec![]).text(std::iter::empty(), vec![]), None);
+
+        let shown = shown(&[], noted);
+
+        let named = shown["values"]["one"].as_object().unwrap().len();
+        assert_eq!(named as u64 + shown["valuesLeftOut"].as_u64().unwrap(), 10_000);
+        let named = shown["notSaved"]["one"].as_array().unwrap().len();
+        assert_eq!(named as u64 + shown["notSavedLeftOut"].as_u64().unwrap(), 10_000);
+        assert!(shown.to_string().len() < 512 << 10);
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Change {
     pub(crate) time_before: u64,
     /// The session's time on the activity afterwards, in hundredths of a second.
     pub(crate) time_after: u64,
+    /// The elements whose values were saved, also those that were kept since before.
+    pub(crate) saved: Vec<String>,
     /// The elements that stay as a later session has set them.
     pub(crate) superseded: Vec<String>,
     /// Values of interactions that are left out, since too many are kept beside the others.
@@ -196,18 +198,24 @@ fn set_values(
             spell.is_told = true;
         }
         if is_before && OF_SESSION.contains(&name.as_str()) {
+            if is_time {
+                change.saved.push(name);
+            }
             continue;
         }
         if is_before_attempt || is_taken(state, &name, own) {
             if entry_of(&name).is_none() {
                 change.superseded.push(name);
-            } else if !keep_beside(state, own.number, name, value) {
+            } else if keep_beside(state, own.number, name.clone(), value) {
+                change.saved.push(name);
+            } else {
                 change.left_out += 1;
             }
             continue;
         }
         let old = state.cmi.get(&name).map(String::len);
         if used.take(&name, old, value.len(), own.room) {
+            change.saved.push(name.clone());
             set(state, name, value, own.number);
         } else {
             change.refused.push(name);
@@ -438,6 +446,9 @@ mod tests {
         let change = apply(&mut state, commit(&late, false), own(&all, 1), 3);
 
         assert_eq!(change.superseded, ["cmi.completion_status", "cmi.location"]);
+        let saved =
+            ["cmi.interactions.0.id", "cmi.interactions.1.id", "cmi.score.raw", "cmi.session_time"];
+        assert_eq!(change.saved, saved, "not the exit either");
         assert_eq!(state.get("cmi.location"), Some("p9"));
         assert_eq!(state.get("cmi.completion_status"), Some("completed"));
         assert_eq!(state.get("cmi.exit"), Some("normal"));

@@ -189,6 +189,75 @@ fn a_trace_says_what_was_left_out_and_is_read_to_its_end() {
 }
 
 #[test]
+fn a_trace_says_what_was_saved_whatever_the_calls_of_a_commit_say() {
+    on_each_store(&of_2004(2), |lms| {
+        let launch = lms.launch("r-1");
+        let boot = lms.boot(&launch);
+        let mut sequence = 0;
+        let mut sent = |lms: &mut Learning, commit: &Value| {
+            sequence += 1;
+            let mut commit = commit.clone();
+            (commit["session"], commit["sequence"]) = (boot["session"].clone(), sequence.into());
+            let answer = lms.commit(&launch, &commit);
+            assert_eq!(answer.status, 200, "{answer:?}");
+            answer.json()
+        };
+        let call = |name: &str, value: &str| json!([1, "SetValue", name, value, "true", 0]);
+        let lie = call("cmi.score.raw", "100");
+        // A call of which the commit says nothing, and a value of which no call says anything.
+        sent(lms, &json!({ "cmi": {}, "calls": [lie] }));
+        sent(lms, &json!({ "cmi": { "cmi.score.raw": "40" }, "calls": [lie] }));
+        // More calls than are kept.
+        let long: Vec<Value> = (0..400).map(|_| call("cmi.location", &"x".repeat(900))).collect();
+        let calls = [vec![call("cmi.score.max", "50")], long].concat();
+        sent(lms, &json!({ "cmi": { "cmi.score.max": "50" }, "calls": calls }));
+        // What content may not set, and what is not there.
+        let names = ["cmi.learner_id", "cmi.nothing", "cmi.location"];
+        let calls = names.map(|name| call(name, "p1"));
+        let all = json!({ "cmi.learner_id": "p1", "cmi.nothing": "p1", "cmi.location": "p1" });
+        sent(lms, &json!({ "cmi": all, "calls": calls }));
+        // Two activities with the same element.
+        let of =
+            |id: &str, place: &str| json!({ "activity": id, "cmi": { "cmi.location": place } });
+        let calls = [call("cmi.location", "p2"), call("cmi.location", "p3")];
+        let activities = [of("a0", "p2"), of("a1", "p3"), of("nobody", "p4")];
+        sent(lms, &json!({ "activities": activities, "calls": calls }));
+        // A later page has set all of it.
+        let later = lms.launch("r-1");
+        let session = lms.boot(&later)["session"].clone();
+        let objective = |value: &str| {
+            let all = (0..60).flat_map(|at| {
+                let of = format!("cmi.objectives.{at}");
+                [
+                    (format!("{of}.description"), json!(value)),
+                    (format!("{of}.score.raw"), json!("7")),
+                ]
+            });
+            Value::Object(all.collect())
+        };
+        let commit = json!({ "session": session, "sequence": 1, "cmi": objective("later") });
+        assert_eq!(lms.commit(&later, &commit).status, 200);
+        let answer = sent(lms, &json!({ "cmi": objective("earlier") }));
+        assert_eq!(answer["superseded"]["a0"].as_array().unwrap().len(), 50, "{answer}");
+        assert!(answer["warnings"].to_string().contains("70 more elements stay"), "{answer}");
+
+        let id = boot["launch"].as_str().unwrap();
+        let trace = lms.get(&format!("/registrations/r-1/launches/{id}/trace"));
+        let commits = trace["commits"].as_array().unwrap();
+        let of = |at: usize| [&commits[at]["values"], &commits[at]["notSaved"]];
+        assert_eq!(of(0), [&json!({}), &Value::Null]);
+        assert_eq!(of(1), [&json!({ "a0": { "cmi.score.raw": "40" } }), &Value::Null]);
+        assert_eq!(of(2), [&json!({ "a0": { "cmi.score.max": "50" } }), &Value::Null]);
+        let not_saved = json!({ "a0": ["cmi.learner_id", "cmi.nothing"] });
+        assert_eq!(of(3), [&json!({ "a0": { "cmi.location": "p1" } }), &not_saved]);
+        let saved = json!({ "a0": { "cmi.location": "p2" }, "a1": { "cmi.location": "p3" } });
+        assert_eq!(of(4), [&saved, &json!({ "nobody": ["cmi.location"] })]);
+        assert_eq!(of(5)[0], &json!({}));
+        assert_eq!(of(5)[1]["a0"].as_array().unwrap().len(), 120, "{trace}");
+    });
+}
+
+#[test]
 fn a_launch_history_begins_with_the_newest_thousand() {
     on_each_store(&sample_package(), |lms| {
         let first = lms.launch("r-1");

@@ -299,7 +299,8 @@ fn commands_check_add_and_list_courses() {
     let id = launches[0]["launch"].as_str().unwrap();
     let traced = place.json(&["course", "trace", "r-1", "--launch", id, "--json"]);
     assert_eq!(traced[0]["calls"], json!([refused, set]), "{traced}");
-    assert_eq!(traced[0]["values"], json!({ "cmi.suspend_data": "x" }), "{traced}");
+    let values = json!({ "lesson": { "cmi.suspend_data": "x" } });
+    assert_eq!(traced[0]["values"], values, "{traced}");
     let printed = place.done(&["course", "trace", "r-1", "--launch", id]);
     assert!(printed.contains("LMSSetValue") && printed.contains("405"), "{printed}");
     drop(server);
