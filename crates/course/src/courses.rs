@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::error::Error;
 use crate::kept::Kept;
-use crate::launch_record::Launch;
+use crate::known::Known;
 use crate::options::Options;
 use crate::package::PackageLimits;
 use crate::row::{LANE, Row, rows_of};
@@ -25,16 +25,9 @@ use crate::version::Version;
 const VERSION_TIME: i64 = 2_000_000;
 /// Most versions that are kept in memory.
 const VERSIONS_MAX: usize = 256;
-/// How long a launch is kept in memory without being read again, in microseconds.
-const LAUNCH_TIME: i64 = 600_000_000;
-/// Most launches that are kept in memory.
-const LAUNCHES_MAX: usize = 100_000;
 
 /// Versions by course and number, each with the moment at which it was read.
 type Versions = HashMap<(String, i64), (Arc<Version>, i64)>;
-
-/// Launches by the hash of their secret, each with the moment at which it was read.
-type Launches = HashMap<String, (Arc<Launch>, i64)>;
 
 /// Something with the moment at which it was read.
 type Read<T> = Mutex<Option<(Arc<T>, i64)>>;
@@ -58,7 +51,8 @@ pub struct Courses {
     /// Bytes of files that were asked for lately.
     pub(crate) kept: Arc<Kept>,
     versions: Arc<Mutex<Versions>>,
-    launches: Arc<Mutex<Launches>>,
+    /// Launches that were read lately.
+    pub(crate) known: Arc<Known>,
 }
 
 impl Courses {
@@ -76,7 +70,7 @@ impl Courses {
             client: Arc::default(),
             kept: Arc::default(),
             versions: Arc::default(),
-            launches: Arc::default(),
+            known: Arc::default(),
         }
     }
 
@@ -192,22 +186,5 @@ impl Courses {
     pub(crate) fn forget(&self, course: &str) {
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         versions.retain(|(known, _), _| known != course);
-    }
-
-    /// Returns a launch that is in memory and was read lately, by the hash of its secret.
-    pub(crate) fn known_launch(&self, hash: &str, now: i64) -> Option<Arc<Launch>> {
-        let launches = self.launches.lock().unwrap_or_else(PoisonError::into_inner);
-        let (found, read) = launches.get(hash)?;
-        let is_recent = (*read..read.saturating_add(LAUNCH_TIME)).contains(&now);
-        is_recent.then(|| Arc::clone(found))
-    }
-
-    /// Keeps a launch in memory.
-    pub(crate) fn keep_launch(&self, hash: String, launch: &Arc<Launch>, now: i64) {
-        let mut launches = self.launches.lock().unwrap_or_else(PoisonError::into_inner);
-        if launches.len() >= LAUNCHES_MAX {
-            launches.clear();
-        }
-        launches.insert(hash, (Arc::clone(launch), now));
     }
 }

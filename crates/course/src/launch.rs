@@ -69,8 +69,8 @@ impl Courses {
         Ok(secret)
     }
 
-    /// Finds a launch by its secret. What is in memory may be a little old: that a launch belongs to its
-    /// registration is checked with the rows of that.
+    /// Finds a launch by its secret. What is in memory may be a little old, where another node has ended it: that a
+    /// launch belongs to its registration is checked with the rows of that, before anything of it is told or saved.
     pub(crate) async fn launch(&self, secret: &str, now: i64) -> Result<Arc<Launch>, Error> {
         let unknown = || {
             Error::Unknown(
@@ -81,12 +81,12 @@ impl Courses {
             return Err(unknown());
         }
         let hash = hash(secret);
-        let found = match self.known_launch(&hash, now) {
-            Some(found) => found,
-            None => {
+        let found = match self.known.get(&hash, now) {
+            Ok(found) => found,
+            Err(to_be_read) => {
                 let row = self.row(sql::LAUNCH, vec![hash.as_str().into()]).await?;
                 let found = Arc::new(Launch::of(&row.ok_or_else(unknown)?)?);
-                self.keep_launch(hash, &found, now);
+                self.known.put(to_be_read, hash, &found, now);
                 found
             }
         };

@@ -23,6 +23,7 @@ mod import;
 mod items;
 mod kept;
 mod kinds;
+mod known;
 mod launch;
 mod launch_record;
 mod learner;

@@ -226,7 +226,9 @@ impl Courses {
             writes.push(write(sql::REGISTRATION_RESET, arguments));
             Ok((writes, ()))
         })
-        .await
+        .await?;
+        self.known.forget(id);
+        Ok(())
     }
 
     /// Forgets the shared data and the global objectives of a registration: what activities have said of these until

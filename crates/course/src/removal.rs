@@ -64,11 +64,15 @@ impl Courses {
                 Ok(_) => Decision::Write(removal_of_instance(&own, instance), ()),
             }
         };
-        self.run(Plan { ask, decide }).await
+        self.run(Plan { ask, decide }).await?;
+        self.known.forget(id);
+        Ok(())
     }
 
     /// Removes a registration with all that belongs to it.
     pub(crate) async fn delete_registration(&self, id: &str) -> Result<(), Error> {
-        self.write(removal(id)).await
+        self.write(removal(id)).await?;
+        self.known.forget(id);
+        Ok(())
     }
 }

@@ -84,6 +84,36 @@ fn a_range_is_the_same_whether_it_was_asked_for_before_or_not() {
 }
 
 #[test]
+fn a_link_that_has_ended_serves_nothing() {
+    Place::on_each_store(|place| {
+        let server = Server::start(place);
+        let mut lms = Learning::of(place, &server);
+        launched(&mut lms, "films", "film");
+        for (needs, method, end) in [
+            ("", "DELETE", "/registrations/films/progress"),
+            ("/registrations/films/instances", "DELETE", "/registrations/films/instances/1"),
+            ("", "DELETE", "/registrations/films"),
+            ("/registrations", "POST", "/learner/l-1/delete-information"),
+        ] {
+            if needs == "/registrations" {
+                lms.register("films", "films");
+            } else if !needs.is_empty() {
+                assert_eq!(lms.send("POST", needs, None).status, 204);
+            }
+            let launch = lms.launch("films");
+            let (mut client, files) = content(&mut lms, &launch);
+            let page = format!("{files}/index.html");
+            assert_eq!(client.get(&page).text(), "the page");
+
+            assert_eq!(lms.send(method, end, None).status, 204, "{end}");
+
+            assert_eq!(client.get(&page).status, 404, "{end}");
+            assert_eq!(lms.client.get(&format!("{launch}/boot")).status, 404, "{end}");
+        }
+    });
+}
+
+#[test]
 fn what_is_replaced_or_removed_is_gone_at_once_though_it_was_asked_for_before() {
     Place::on_each_store(|place| {
         let server = Server::start(place);
