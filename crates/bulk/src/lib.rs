@@ -46,6 +46,7 @@ mod find;
 mod flaw;
 #[cfg(fuzzing)]
 pub mod fuzz;
+mod harmless;
 mod identity;
 mod intake;
 mod json_file;
@@ -77,6 +78,7 @@ mod xml;
 
 pub use error::LoadError;
 pub use find::STDIN_BYTES_MAX;
+pub use harmless::{harmless, one_line};
 pub use load::{LoadOptions, Phase, Prepared, Progress, load, load_as, load_documents, prepare};
 pub use not_taken::{NotTaken, NotTakenPart, rejects_of};
 pub use plain::{PlainFile, plain_files};

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use homeroom_bulk::LoadError;
+use homeroom_bulk::{LoadError, harmless};
 use homeroom_store::masked_text;
 
 /// How a command ended, other than by an error; the number is the process's exit code.
@@ -90,12 +90,24 @@ impl Failure {
     }
 }
 
-/// Prints text to stdout. A reader that closes the stream early is not an error.
+/// Prints text to stdout, where a terminal obeys nothing of it that others have written. A reader that closes
+/// the stream early is not an error.
 pub fn print(text: &str) {
+    print_as_it_is(&harmless(text));
+}
+
+/// Prints a text of the program's own to stdout: one with colours, or one for another program.
+pub fn print_as_it_is(text: &str) {
     _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// Works like `println!`, but does not panic if the reader has closed the stream.
+/// Prints text to stderr, where a terminal obeys nothing of it that others have written.
+pub fn print_aside(text: &str) {
+    _ = std::io::stderr().lock().write_all(harmless(text).as_bytes());
+}
+
+/// Works like `println!`, but does not panic if the reader has closed the stream, and a terminal obeys nothing of
+/// the text.
 macro_rules! say {
     ($($text:tt)*) => {
         $crate::exit::print(&format!("{}\n", format_args!($($text)*)))
@@ -103,13 +115,21 @@ macro_rules! say {
 }
 pub(crate) use say;
 
+/// Does the same on stderr.
+macro_rules! say_aside {
+    ($($text:tt)*) => {
+        $crate::exit::print_aside(&format!("{}\n", format_args!($($text)*)))
+    };
+}
+pub(crate) use say_aside;
+
 /// Prints a failure to stderr and returns the process's exit code.
 pub fn report(done: Result<Exit, Failure>) -> ExitCode {
     match done {
         Ok(exit) => ExitCode::from(exit as u8),
         Err(Failure::Told(code)) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("homeroom: {}", masked_text(&failure.to_string()));
+            say_aside!("homeroom: {}", masked_text(&failure.to_string()));
             ExitCode::from(failure.code())
         }
     }

@@ -8,6 +8,7 @@ use homeroom_store::OutputKind;
 use serde::Serialize;
 
 use crate::error::LoadError;
+use crate::harmless::harmless;
 use crate::reject::Summary;
 
 /// The results path that means the standard output.
@@ -84,10 +85,11 @@ impl Results {
     ///
     /// [`LoadError::Output`].
     pub(super) fn write(&mut self, line: &impl Serialize) -> Result<(), LoadError> {
-        let written = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut line| {
-            line.push(b'\n');
-            self.bytes += line.len() as u64;
-            self.out.write_all(&line)
+        let written = serde_json::to_string(line).map_err(io::Error::from).and_then(|line| {
+            let line = harmless(&line);
+            self.bytes += line.len() as u64 + 1;
+            self.out.write_all(line.as_bytes())?;
+            self.out.write_all(b"\n")
         });
         written.map_err(|source| LoadError::Output { path: self.path.clone(), source })
     }

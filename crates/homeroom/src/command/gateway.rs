@@ -215,7 +215,7 @@ fn export(published: &Value, file: Option<&Path>, json: bool) -> Result<Exit, Fa
         .map_err(|error| Failure::because("reading what is published", error))?;
     let as_toml = |error| Failure::because("writing what is published as TOML", error);
     let Some(file) = file else {
-        exit::print(&write_whole(&published).map_err(as_toml)?);
+        exit::print_as_it_is(&write_whole(&published).map_err(as_toml)?);
         return Ok(Exit::Done);
     };
     if file.is_dir() || file.as_os_str().as_encoded_bytes().ends_with(b"/") {

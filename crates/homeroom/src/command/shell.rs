@@ -32,7 +32,7 @@ pub struct ManArgs {
 pub fn completion(args: &CompletionArgs, mut command: Command) -> Exit {
     let mut script = vec![];
     clap_complete::generate(args.shell, &mut command, "homeroom", &mut script);
-    exit::print(&String::from_utf8_lossy(&script));
+    exit::print_as_it_is(&String::from_utf8_lossy(&script));
     Exit::Done
 }
 

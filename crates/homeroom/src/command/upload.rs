@@ -11,17 +11,17 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use homeroom_bulk::{LoadError, NotTaken, RESULTS, Summary};
+use homeroom_bulk::{LoadError, NotTaken, RESULTS, Summary, one_line};
 use homeroom_bulk_api::FILES_MAX;
 use homeroom_http::Timestamp;
 use serde_json::{Value, json};
 
 use self::files::{Source, find, fingerprint, parts};
 use self::remote::Remote;
-use crate::command::terminal::{ProgressLine, grouped};
+use crate::command::terminal::{ProgressLine, grouped, rate};
 use crate::exit::{Exit, Failure};
 
 /// Bytes of a chunk.
@@ -85,6 +85,7 @@ pub struct UploadArgs {
 
 /// Runs the command.
 pub fn run(args: &UploadArgs) -> Result<Exit, Failure> {
+    let begun = Instant::now();
     // Before anything is uploaded, as the file may not be written.
     let results = args.results.as_deref().map(|path| RESULTS.create(path)).transpose();
     let results = results.map_err(LoadError::from)?;
@@ -112,7 +113,7 @@ pub fn run(args: &UploadArgs) -> Result<Exit, Failure> {
     let (rejects, summary) = homeroom_bulk::rejects_of(&not_taken);
     ended.summary.add(summary);
     ended.rejects.extend(rejects.iter().map(|reject| json!(reject)));
-    report(args, &ended, results)
+    report(args, &ended, begun.elapsed(), results)
 }
 
 /// An operation that has ended.
@@ -390,7 +391,12 @@ fn line_of(reject: &Value) -> String {
 }
 
 /// Prints what has become of the records.
-fn report(args: &UploadArgs, ended: &Ended, results: Option<File>) -> Result<Exit, Failure> {
+fn report(
+    args: &UploadArgs,
+    ended: &Ended,
+    took: Duration,
+    results: Option<File>,
+) -> Result<Exit, Failure> {
     let summary = json!({ "summary": ended.summary });
     let lines = ended.rejects.iter().map(line_of).chain([summary.to_string()]);
     let has_results = results.is_some();
@@ -410,13 +416,18 @@ fn report(args: &UploadArgs, ended: &Ended, results: Option<File>) -> Result<Exi
     } else {
         let hint = (!has_results).then_some("--results FILE writes every reject.");
         crate::exit::print(&super::load::told(&ended.summary, hint, false));
+        let seconds = took.as_secs_f64();
+        crate::exit::say!(
+            "\nwith the transfer and the waiting: {seconds:.1} s, {} documents/s",
+            grouped(rate(ended.summary.documents, seconds))
+        );
         if !ended.has_causes {
             for reject in &ended.rejects {
                 let (file, message) = (&reject["file"], &reject["message"]);
                 crate::exit::say!(
                     "\n{}: {}",
-                    file.as_str().unwrap_or(""),
-                    message.as_str().unwrap_or("")
+                    one_line(file.as_str().unwrap_or("")),
+                    one_line(message.as_str().unwrap_or(""))
                 );
             }
         }

@@ -70,7 +70,7 @@ pub fn run(args: ViewsArgs) -> Result<Exit, Failure> {
         ViewsCommand::Drop => _ = put(&config, &url, None, &[])?,
         ViewsCommand::Sql { resource } => {
             let views = wanted(&config, &url, &resource)?;
-            crate::exit::print(&Dialect::of(&url).script(&views));
+            crate::exit::print_as_it_is(&Dialect::of(&url).script(&views));
         }
     }
     Ok(Exit::Done)

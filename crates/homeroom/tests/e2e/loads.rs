@@ -283,7 +283,7 @@ const KILLED_DOCUMENTS: u32 = 60_000;
 const KILLS: u64 = 20;
 
 /// Returns the documents that the newest checkpoint of a load knows to be decided.
-fn checkpointed(place: &Place) -> u64 {
+pub fn checkpointed(place: &Place) -> u64 {
     let read = |name: &str| {
         let text = std::fs::read_to_string(place.path(name)).ok()?;
         // It may be being written.

@@ -27,11 +27,20 @@ fn upload<'a>(
     [&own[..], more].concat()
 }
 
+/// Reads a rate from a line, such as `… 1,200 documents/s`.
+fn rate(line: &str) -> Option<u64> {
+    let (before, _) = line.split_once(" documents/s")?;
+    before.rsplit(' ').next()?.replace(',', "").parse().ok()
+}
+
 #[test]
 fn a_folder_is_loaded_with_the_rights_of_the_key_and_told_as_the_loader_tells_it() {
-    let place = Place::new();
+    Place::on_each_store(told_as_by_the_loader);
+}
+
+fn told_as_by_the_loader(place: &Place) {
     let key = place.key("FullAccess");
-    let server = Server::start(&place);
+    let server = Server::start(place);
     let url = format!("http://{}", server.api);
     let long = format!("<FirstName>{}<", "x".repeat(80));
     let bad = record("9").replace("<FirstName>A<", &long);
@@ -44,6 +53,9 @@ fn a_folder_is_loaded_with_the_rights_of_the_key_and_told_as_the_loader_tells_it
 
     assert_eq!(first.code, Some(3), "{first:?}");
     assert!(first.stdout.contains("2 documents loaded"), "{first:?}");
+    let rates: Vec<u64> = first.stdout.lines().filter_map(rate).collect();
+    assert_eq!(rates.len(), 2, "of the load, and with the transfer: {first:?}");
+    assert!(rates[0] >= rates[1] && rates[1] > 0, "{first:?}");
     assert!(first.stdout.contains("first in in/Student.xml, line 3"), "{first:?}");
     let results = std::fs::read_to_string(place.path("results.jsonl")).unwrap();
     let lines: Vec<Value> = results.lines().map(|l| serde_json::from_str(l).unwrap()).collect();

@@ -157,7 +157,7 @@ impl FiguresArgs {
             Some(path) => write_output(&FIGURES, path, &json)?,
             None => {}
         }
-        crate::exit::print(summary);
+        crate::exit::print_as_it_is(summary);
         Ok(())
     }
 }

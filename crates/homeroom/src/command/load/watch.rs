@@ -69,7 +69,9 @@ pub(super) fn run(folder: &Path, load: &mut Load<'_>) -> Result<Exit, Failure> {
             Err(failure) => {
                 let next = (pause * 2).min(AWAY_PAUSE_MAX);
                 let seconds = next.as_secs();
-                eprintln!("homeroom: {failure}; the files are tried again in {seconds} s");
+                crate::exit::say_aside!(
+                    "homeroom: {failure}; the files are tried again in {seconds} s"
+                );
                 next
             }
         };

@@ -149,7 +149,7 @@ impl Remote {
                     if waited.is_zero() {
                         let (status, said) = (answer.status.as_u16(), said(&answer));
                         let minutes = BUSY_TIME_MAX.as_secs() / 60;
-                        eprintln!(
+                        crate::exit::say_aside!(
                             "the server says that it is busy ({status}): {said}\nasking again every \
                              {} seconds for at most {minutes} minutes",
                             pause.as_secs()
