@@ -47,8 +47,14 @@ const asked = [
   "PT1S1M", " PT1M", "2026", "202", "2026-01-01", "2026-01-01T10:00:00.00Z", "on 2026-01-01",
 ];
 
+const writtenVerdicts = join(here, "../models/tables/cmi_verdicts.json");
+
 /** Writes down the verdicts on these for every element. */
 async function buildVerdicts() {
+  await writeFile(writtenVerdicts, await verdicts());
+}
+
+async function verdicts() {
   const file = join(here, "build/verdicts.mjs");
   const stdin = {
     contents: `import table from "../../../models/tables/cmi.toml";\nimport { refusal } from "./elements";\nexport { table, refusal };`,
@@ -62,12 +68,14 @@ async function buildVerdicts() {
     const rows = [...names, ...more].map((name) => `    ${JSON.stringify(name)}: ${JSON.stringify(asked.map((value) => refusal(standard, name, value)))}`);
     return `  "${standard}": {\n${rows.join(",\n")}\n  }`;
   };
-  const text = `{\n  "values": ${JSON.stringify(asked)},\n${of("1.2")},\n${of("2004")}\n}\n`;
-  await writeFile(join(here, "../models/tables/cmi_verdicts.json"), text);
+  return `{\n  "values": ${JSON.stringify(asked)},\n${of("1.2")},\n${of("2004")}\n}\n`;
 }
 
 /** Bundles the unit tests, for Node's own test runner. */
 async function buildTests() {
+  if ((await verdicts()) !== (await readFile(writtenVerdicts, "utf8"))) {
+    throw new Error("models/tables/cmi_verdicts.json is of other elements or values: run node build.mjs --verdicts, and see what differs");
+  }
   const folder = join(here, "player/tests");
   const names = (await readdir(folder)).filter((name) => name.endsWith(".test.ts"));
   await build({
@@ -117,6 +125,8 @@ async function buildPages() {
       .replace("{style}", cssBundle ? `/play/assets/${basename(cssBundle)}` : "");
     files.set(`${name}.html`, Buffer.from(html));
   }
+  // What the program is built with is compared with it.
+  files.set(".cmi.toml", await readFile(join(here, "../models/tables/cmi.toml")));
   const licence = await readFile(join(here, "node_modules/scorm-again/LICENSE"));
   files.set("assets/scorm-again-LICENSE.txt", licence);
   await put(files);

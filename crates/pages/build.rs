@@ -11,13 +11,29 @@ fn main() -> io::Result<()> {
     let dist = variable("CARGO_MANIFEST_DIR").join("../../web/dist");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={}", dist.display());
+    println!("cargo::rerun-if-changed={}", table().display());
+    let found = files(&dist)?;
+    // Scripts contain the table; without pages there is nothing that could be old.
+    if !found.is_empty() && fs::read(dist.join(OF_TABLE)).ok() != Some(fs::read(table())?) {
+        println!(
+            "cargo::warning=web/dist is of another models/tables/cmi.toml: run npm run build in web"
+        );
+    }
     let mut code = String::from("const FILES: &[(&str, &[u8])] = &[\n");
-    for (name, path) in files(&dist)? {
+    for (name, path) in found {
         let path = fs::canonicalize(path)?.to_string_lossy().into_owned();
         writeln!(code, "    ({name:?}, include_bytes!({path:?})),").map_err(io::Error::other)?;
     }
     code.push_str("];\n");
     fs::write(variable("OUT_DIR").join("files.rs"), code)
+}
+
+/// The copy of the table of elements that the pages in the folder were built with.
+const OF_TABLE: &str = ".cmi.toml";
+
+/// The table of elements.
+fn table() -> PathBuf {
+    variable("CARGO_MANIFEST_DIR").join("../../models/tables/cmi.toml")
 }
 
 /// The built files, by name: the pages of the folder and what is in `assets/`.

@@ -228,8 +228,6 @@ fn of_player(courses: &Courses, origins: &Origins) -> Vec<Route<ApiClient>> {
         // The page says itself, and in its own words, that a launch has ended.
         Route::new(Method::GET, "/play/{launch}", Guard::Public, handler(play, play::shell)),
         secret(Method::GET, "/play/{launch}/boot", handler(play, play::boot)).served(Served::Both),
-        secret(Method::GET, "/play/{launch}/cmi", handler(play, play::elements))
-            .served(Served::Both),
         secret(Method::GET, "/play/{launch}/bridge", handler(play, play::bridge))
             .served(Served::Content),
         secret(Method::GET, "/play/{launch}/content/{*path}", handler(play, play::content))

@@ -19,8 +19,8 @@ use crate::package::known_type;
 use crate::pages::{Page, asset, page};
 use crate::registration::Registration;
 use crate::run_time::{
-    ActivityState, Begin, Elements, Entered, Resets, attempt_limit, begin, entered, is_over,
-    learner_name, unavailable,
+    ActivityState, Begin, Entered, Resets, attempt_limit, begin, entered, is_over, learner_name,
+    unavailable,
 };
 use crate::settings::{COMMIT_FREQUENCY, Levels, RESETS, in_force};
 use crate::version::Version;
@@ -128,12 +128,6 @@ pub(crate) async fn built(_play: Play, call: Call) -> Result<Response, Problem> 
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     Ok(response)
-}
-
-/// Answers with the table of elements.
-pub(crate) async fn elements(_play: Play, call: Call) -> Result<Response, Problem> {
-    let copy = homeroom_http::Copy::of(Elements::shipped().json().to_owned());
-    homeroom_http::text_answer(&call, &copy, homeroom_http::JSON)
 }
 
 /// Answers with a file of the course.
@@ -318,7 +312,6 @@ fn booted(
             "results": format!("/play/{secret}/results"),
             "bridge": format!("{content}/play/{secret}/bridge"),
             "content": format!("/play/{secret}/content/"),
-            "cmi": format!("/play/{secret}/cmi"),
         },
         "exitUrl": launch.options.exit_address(),
         "exit": launch.options.exit(),

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::duration;
 use crate::package::Standard;
@@ -24,7 +23,6 @@ const VALUE_BYTES_MAX: usize = 512 << 10;
 pub(crate) struct Elements {
     scorm12: Words,
     scorm2004: Words,
-    json: String,
 }
 
 /// The elements of one version, by name, and the numbers of its errors.
@@ -136,22 +134,12 @@ impl Elements {
         static SHIPPED: OnceLock<Elements> = OnceLock::new();
         SHIPPED.get_or_init(|| {
             let table: Table = toml::from_str(TABLE).expect("the shipped table is well formed");
-            let json: Value = toml::from_str(TABLE).expect("the shipped table is well formed");
             let by_name = |Version { elements, errors }: Version| {
                 let elements = elements.into_iter().map(|one| (one.name.clone(), one)).collect();
                 Words { elements, errors }
             };
-            Self {
-                scorm12: by_name(table.scorm12),
-                scorm2004: by_name(table.scorm2004),
-                json: json.to_string(),
-            }
+            Self { scorm12: by_name(table.scorm12), scorm2004: by_name(table.scorm2004) }
         })
-    }
-
-    /// Returns the table as JSON.
-    pub(crate) fn json(&self) -> &str {
-        &self.json
     }
 
     fn words(&self, standard: Standard) -> &Words {
