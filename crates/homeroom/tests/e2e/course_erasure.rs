@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{Database, Learning, PATIENCE, Place, Receiver, Server};
 
 /// What must be gone: id, names, address, registration, values, calls, and what the receiver's address has.
-const GONE: [&str; 20] = [
+const GONE: [&str; 24] = [
     "erased-id-7731",
     "Firstname7731",
     "Lastname7731",
@@ -17,6 +17,8 @@ const GONE: [&str; 20] = [
     "suspended-7731",
     "called-7731",
     "answered-7731",
+    "saved-7731",
+    "refused-7731",
     "tag-7731",
     "exit-7731",
     "erased-id-7730",
@@ -27,6 +29,8 @@ const GONE: [&str; 20] = [
     "suspended-7730",
     "called-7730",
     "answered-7730",
+    "saved-7730",
+    "refused-7730",
     "tag-7730",
     "exit-7730",
 ];
@@ -59,6 +63,17 @@ fn learn(lms: &mut Learning, number: usize, rounds: usize) {
             format!("cmi.objectives.{}.id", round - 1): format!("answered-{number}"),
         }, "calls": [call] });
         assert_eq!(lms.commit(&launch, &commit).status, 200);
+    }
+    // Without calls the trace has what was saved, and the names of what was not.
+    let commit = json!({ "sequence": rounds + 1, "cmi": {
+        "cmi.comments": format!("saved-{number}"), format!("cmi.refused-{number}"): "x",
+    } });
+    assert_eq!(lms.commit(&launch, &commit).status, 200);
+    let id = lms.boot(&launch)["launch"].as_str().unwrap().to_owned();
+    let trace = lms.get(&format!("/registrations/registration-{number}/launches/{id}/trace"));
+    let last = trace["commits"].as_array().unwrap().last().unwrap().to_string();
+    for kept in ["saved", "refused"] {
+        assert!(last.contains(&format!("{kept}-{number}")), "{trace}");
     }
 }
 

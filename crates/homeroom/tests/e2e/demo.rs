@@ -138,6 +138,15 @@ fn a_demo_publishes_an_api_and_prints_how_to_call_it() {
         assert_eq!(published.header("x-published-by"), Some("homeroom demo"));
         assert_eq!(stranger.status, 401);
         assert!(demo.told["publishedApi"].as_str().unwrap().ends_with("/apis/district/v1"));
+        // The sample course is there, too.
+        let course = told("course").split(&format!(":{port}")).nth(1).unwrap();
+        let page = client.get(course);
+        assert_eq!(
+            (page.status, page.header("content-type")),
+            (200, Some("text/html; charset=utf-8"))
+        );
+        let boot = client.get(&format!("{course}/boot")).json();
+        assert_eq!(boot["course"]["title"], "Finding a book in the library", "{boot}");
     }
 }
 
