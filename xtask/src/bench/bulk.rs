@@ -33,9 +33,9 @@ const STEP: f64 = 1e6;
 /// Requests a second of those who read, and of those who write, while a server loads.
 const READS: u32 = 500;
 const WRITES: u32 = 100;
-/// Students of the loaded district for each second in which they do so, one after the other. It must be
-/// shorter than the load.
-const STUDENTS_PER_SECOND: usize = 1_400;
+/// Students of the loaded district for each second in which they read, and then for each in which they write. Both
+/// together must be shorter than the load, of which a second is about 850 students.
+const STUDENTS_PER_SECOND: usize = 2_500;
 /// Students of the district that they read and write.
 const BESIDE_STUDENTS: &str = "200";
 

@@ -85,6 +85,55 @@ fn each_damaged_record_is_rejected_in_its_place_and_all_others_are_loaded() {
     assert!(rejects.iter().all(|reject| reject["method"] == "descriptors"), "{rejects:?}");
 }
 
+/// An enrolment of student 1 in school 7, each on a day of its own.
+fn enrolment_element(number: usize) -> String {
+    let day =
+        format!("20{:02}-{:02}-{:02}", 10 + number / 300, 1 + number / 25 % 12, 1 + number % 25);
+    format!(
+        "<StudentSchoolAssociation><StudentReference><StudentIdentity><StudentUniqueId>1</StudentUniqueId>\
+         </StudentIdentity></StudentReference><SchoolReference><SchoolIdentity><SchoolId>7</SchoolId>\
+         </SchoolIdentity></SchoolReference><EntryDate>{day}</EntryDate><EntryGradeLevel>{GRADE}\
+         </EntryGradeLevel></StudentSchoolAssociation>\n"
+    )
+}
+
+#[test]
+fn of_a_file_with_damage_of_every_kind_the_damaged_records_alone_are_rejected() {
+    // What is replaced, by what, and a part of the problem's type.
+    let kinds = [
+        ("</EntryDate>", "</EntryDat>", ""),
+        ("<SchoolId>7<", "<SchoolId>8<", "unresolved-reference"),
+        (GRADE, "uri://x/GradeLevelDescriptor#Nineth", "data-validation-failed"),
+        ("<SchoolId>7<", "<SchoolId>S<", "data-validation-failed"),
+        ("<EntryDate>", "<EntryDate x=\"a>", ""),
+        ("<StudentUniqueId>1<", "<StudentUniqueId>2<", "unresolved-reference"),
+    ];
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    folder.write("b.xml", interchange("EducationOrganization", &school(7, "S")));
+    folder.write("c.xml", interchange("Student", &student("1")));
+    let records = (0..100 * kinds.len()).map(|number| {
+        let (from, to, _) = kinds[number / 100];
+        let record = enrolment_element(number);
+        assert!(record.contains(from), "{record} lacks {from}");
+        if is_damaged(number) { record.replacen(from, to, 1) } else { record }
+    });
+    let records = records.collect::<String>();
+    folder.write("d.xml", interchange("StudentEnrollment", records.trim_end()));
+
+    let (summary, mut rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!(summary.rejected, 6, "{rejects:#?}");
+    assert_eq!(stored(&target, "studentSchoolAssociations").len(), 594);
+    rejects.sort_by_key(|reject| reject["line"].as_u64());
+    for (at, (reject, (_, to, kind))) in rejects.iter().zip(kinds).enumerate() {
+        assert_eq!(reject["line"], at * 100 + 37 + 3, "{to}: {reject}");
+        assert!(reject["type"].as_str().unwrap().contains(kind), "{to}: {reject}");
+    }
+    let keys = [1, 5].map(|at| &rejects[at]["missing"][0]["key"]);
+    assert_eq!(keys, ["{\"schoolId\":8}", "{\"studentUniqueId\":\"2\"}"]);
+}
+
 #[test]
 fn what_stands_between_records_is_reported_in_its_place_and_hides_no_record() {
     for (between, part) in [

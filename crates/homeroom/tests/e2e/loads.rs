@@ -531,6 +531,11 @@ fn the_lab_loads_interchanges_by_the_published_method_and_reports_each() {
     assert_ne!(trusted["fastest"], trusted["slowest"]);
     let page = read("b.html");
     assert_eq!(page.matches("<svg").count(), 3);
+    for mode in ["trusted", "direct", "service"] {
+        assert_eq!(page.matches(&format!("\">{mode}</text>")).count(), 3, "{mode}: {page}");
+    }
+    assert!(page.contains("<th>By thread</th>") && page.contains("store-writer "), "{page}");
+    assert!(page.contains("<th>Read, MB</th>"), "{page}");
     assert!(page.contains("StudentAttendance") && !page.contains("http://"), "{page}");
     assert!(told.contains("documents/s"), "{told}");
 }

@@ -75,8 +75,8 @@ fn table(out: &mut String, mode: &ModeResult) {
         out,
         "<h2>{}</h2>\n<table><thead><tr><th>Interchange</th><th>Documents/s</th><th>Records/s</th>\
          <th>Documents</th><th>Records before</th><th>Records after</th><th>Records</th>\
-         <th>Seconds</th><th>Rejected</th><th>CPU seconds</th><th>Memory, MB</th>\
-         <th>Written, MB</th><th>Network, MB</th><th>Bounded by</th></tr></thead><tbody>\n",
+         <th>Seconds</th><th>Rejected</th><th>CPU seconds</th><th>By thread</th>\
+         <th>Memory, MB</th><th>Read, MB</th><th>Written, MB</th><th>Network, MB</th><th>Bounded by</th></tr></thead><tbody>\n",
         escaped(&mode.mode)
     );
     for row in &mode.interchanges {
@@ -102,7 +102,8 @@ fn write_row(out: &mut String, row: &Row, class: &str) {
     _ = writeln!(
         out,
         "<tr{class}><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
-         <td>{:.2}</td><td>{}</td><td>{cpu:.2}</td><td>{:.0}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+         <td>{:.2}</td><td>{}</td><td>{cpu:.2}</td><td>{}</td><td>{:.0}</td><td>{}</td><td>{}</td>\
+         <td>{}</td><td>{}</td></tr>",
         escaped(&row.interchange),
         whole(row.documents_per_second),
         whole(row.records_per_second),
@@ -112,11 +113,22 @@ fn write_row(out: &mut String, row: &Row, class: &str) {
         grouped(row.records),
         row.seconds,
         grouped(row.rejected),
+        escaped(&by_thread(row)),
         row.anonymous_mb,
+        grouped(row.read_bytes / 1_000_000),
         grouped(row.written_bytes / 1_000_000),
         grouped(row.network_bytes / 1_000_000),
         escaped(&row.bound_by)
     );
+}
+
+/// Lists the CPU seconds of threads that are worth naming, the most first.
+fn by_thread(row: &Row) -> String {
+    let mut all: Vec<(&String, &f64)> =
+        row.cpu_seconds.iter().filter(|(_, seconds)| **seconds >= 0.005).collect();
+    all.sort_by(|a, b| b.1.total_cmp(a.1));
+    let named = all.iter().map(|(name, seconds)| format!("{name} {seconds:.2}"));
+    named.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns a row of bars for each interchange and for all at once.

@@ -223,6 +223,21 @@ impl Row {
     }
 }
 
+/// Says what a thread of this name does.
+fn who(thread: &str) -> String {
+    match thread {
+        "load-reader" => "the readers, which parse and validate".into(),
+        "store-writer" => "the writer".into(),
+        // Linux keeps the first 15 bytes of a name.
+        "store-checkpoin" => "the checkpoints, which copy the log into the store".into(),
+        "homeroom" | "control-request" => "the planner, which hands records on".into(),
+        name if name.starts_with("tokio-") => {
+            "the server's threads, which take requests and hand records on".into()
+        }
+        name => format!("the thread {name}"),
+    }
+}
+
 /// Names what was busy for most of the time of a load.
 fn bound_by(measured: &Measured) -> String {
     let all: f64 = measured.cpu.values().sum();
@@ -231,17 +246,14 @@ fn bound_by(measured: &Measured) -> String {
         .iter()
         .max_by(|a, b| a.1.total_cmp(b.1))
         .map_or(("", 0.0), |(name, seconds)| (name.as_str(), *seconds));
-    let who = match name {
-        "load-reader" => "the readers, which parse and validate",
-        "store-writer" => "the writer",
-        _ => "the planner, which hands records on",
-    };
+    let who = who(name);
     #[expect(clippy::cast_precision_loss, reason = "there are few")]
     let cores = measured.cores as f64;
     let seconds = measured.process_seconds;
     if let Some(transfer) = measured.transfer_seconds.filter(|sent| *sent >= TRANSFER * seconds) {
         return format!(
-            "the network: the files were sent for {:.0} % of the time",
+            "transfer and waiting, {:.0} % of the time: files were sent, or the load had not begun, or its \
+             end was not known yet",
             transfer / seconds * 100.0
         );
     }
@@ -282,11 +294,15 @@ mod tests {
     #[test]
     fn what_bounds_a_load_is_what_was_busy_or_waited_for() {
         let busy = [("load-reader", 9.0), ("store-writer", 5.0)];
+        let only = |name| measured(10.0, 10.1, &[("load-reader", 7.0), (name, 9.5)], 0.0);
         let sent = Measured { transfer_seconds: Some(6.0), ..measured(10.0, 10.0, &busy, 0.0) };
         for (measured, told) in [
-            (sent, "the network: the files were sent for 60 % of the time"),
+            (sent, "transfer and waiting, 60 % of the time"),
             (measured(10.0, 10.1, &busy, 0.0), "CPU of the readers, which parse and validate"),
-            (measured(10.0, 10.1, &[("load-reader", 7.0), ("x", 9.5)], 0.0), "CPU of the planner"),
+            (only("homeroom"), "CPU of the planner"),
+            (only("store-checkpoin"), "CPU of the checkpoints, which copy"),
+            (only("tokio-rt-worker"), "CPU of the server's threads, which take requests"),
+            (only("x"), "CPU of the thread x"),
             (measured(10.0, 10.1, &[("store-writer", 4.0)], 0.5), "the disk, for which"),
             (measured(0.1, 0.9, &[("load-reader", 0.1)], 0.0), "the start of the process"),
         ] {
