@@ -371,7 +371,9 @@ impl Save<'_> {
                 // What is held until content sets something counts with that commit.
                 noted.settle(id, &applied.cmi, &change.saved, &state.cmi);
             }
-            change.superseded.iter().for_each(|name| noted.not_saved(id, name));
+            for name in &change.superseded {
+                noted.not_saved(id, name);
+            }
             if let Some(activity) = version.tree.find(id) {
                 finish(state, version.standard, activity);
             }

@@ -189,7 +189,9 @@ pub(super) fn check(mut commit: Commit, version: &Version, start: &str) -> Check
         let id = part.activity.unwrap_or_else(|| start.to_owned());
         if id.chars().count() > ACTIVITY_CHARS_MAX || version.tree.find(&id).is_none() {
             warn("an activity of the commit is not in the course; it is left out".into());
-            part.cmi.keys().for_each(|name| noted.not_saved(&id, name));
+            for name in part.cmi.keys() {
+                noted.not_saved(&id, name);
+            }
             continue;
         }
         let mut cmi = BTreeMap::new();

@@ -21,7 +21,7 @@ pub(super) fn share(
     own: Own<'_>,
     (done, noted): (&mut Acknowledged, &mut Noted),
 ) {
-    let root = &version.tree.id;
+    let whole = &version.tree.id;
     let is_before = own.is_before(progress.told_by);
     let mut superseded = vec![];
     let says = commit.suspended != Suspended::Stays
@@ -53,7 +53,7 @@ pub(super) fn share(
             all.insert(id.clone(), value.clone());
         } else {
             done.warnings.push(Room::warning("objectives", id));
-            noted.not_saved(root, &format!("globalObjectives.{id}"));
+            noted.not_saved(whole, &format!("globalObjectives.{id}"));
         }
     }
     let all = &mut progress.shared_data;
@@ -65,11 +65,11 @@ pub(super) fn share(
         } else if room.take(old, id.len() + value.len()) {
             // The player says all buckets each time.
             if all.insert(id.clone(), value.clone()).as_ref() != Some(value) {
-                noted.saved(root, &format!("sharedData.{id}"), value);
+                noted.saved(whole, &format!("sharedData.{id}"), value);
             }
         } else {
             done.warnings.push(Room::warning("buckets of shared data", id));
-            noted.not_saved(root, &format!("sharedData.{id}"));
+            noted.not_saved(whole, &format!("sharedData.{id}"));
         }
     }
     done.warnings.truncate(WARNINGS_MAX);
@@ -77,8 +77,10 @@ pub(super) fn share(
         progress.told_by = own.number;
     }
     if !superseded.is_empty() {
-        superseded.iter().for_each(|name| noted.not_saved(root, name));
-        done.supersede(root, superseded);
+        for name in &superseded {
+            noted.not_saved(whole, name);
+        }
+        done.supersede(whole, superseded);
     }
 }
 

@@ -131,6 +131,13 @@ fn a_server_that_refuses_the_key_or_is_not_there_has_an_exit_code_of_its_own() {
     assert_eq!(away.code, Some(5), "{away:?}");
 }
 
+/// Returns the memory of its own that a process has now, in KiB; 0 once it has ended.
+fn memory_kib(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let anonymous = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    anonymous.and_then(|text| text.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
 #[test]
 fn an_upload_that_was_killed_is_taken_up_again_where_it_was() {
     let place = Place::new();
@@ -175,9 +182,20 @@ fn an_upload_that_was_killed_is_taken_up_again_where_it_was() {
     // The server may have been about to store another part.
     std::thread::sleep(std::time::Duration::from_millis(500));
     let (there, taken_before) = (arrived(), taken());
-    let again = place.run(&upload(&url, &key, &year));
+    let mut command = place.command(&upload(&url, &key, &year));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut most = 0;
+    let again = loop {
+        most = most.max(memory_kib(child.id()));
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    };
 
-    assert_eq!(again.code, Some(0), "{again:?}");
+    assert!(again.success(), "{again:?}");
+    // A part is held, and not the file, which has 100 MiB.
+    assert!((1..80 << 10).contains(&most), "{most} KiB");
     let ended = operations();
     assert_eq!(ended.len(), 1, "it is the same operation: {ended:?}");
     // A part has 16 MiB.
