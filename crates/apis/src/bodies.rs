@@ -1,4 +1,5 @@
 //! Bodies on their way: of requests to upstreams, and of their answers.
+#![expect(clippy::disallowed_methods, reason = "an answer has a time limit")]
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,14 +8,12 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use homeroom_client::{AnswerBody, Request, Url};
+use homeroom_client::{Request, Url};
 use homeroom_gateway::{Share, Turn};
 use homeroom_http::{BodyError, BodyStream, Problem};
 use http::{HeaderMap, Method};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use tokio::time::Instant;
-
-use crate::upstream::OpenCall;
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// A request's body on its way to an upstream.
 pub(crate) enum Sent {
@@ -192,19 +191,25 @@ impl HttpBody for Upload {
     }
 }
 
-/// An upstream's body on its way to the caller; the call is open until it ends.
-pub(crate) struct Answering {
-    body: AnswerBody,
-    _open: OpenCall,
+/// An upstream's body on its way to the caller; what it holds is dropped when it is.
+pub(crate) struct Answering<B, H> {
+    body: B,
+    _held: H,
 }
 
-impl Answering {
-    pub(crate) fn new(body: AnswerBody, open: OpenCall) -> Self {
-        Self { body, _open: open }
+impl<B, H> Answering<B, H> {
+    pub(crate) fn new(body: B, held: H) -> Self {
+        Self { body, _held: held }
     }
 }
 
-impl HttpBody for Answering {
+impl<B: Unpin, H> Unpin for Answering<B, H> {}
+
+impl<B, H> HttpBody for Answering<B, H>
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+    B::Error: Into<BodyError>,
+{
     type Data = Bytes;
     type Error = BodyError;
 
@@ -221,5 +226,111 @@ impl HttpBody for Answering {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+/// A body that breaks off when nothing of it has come for a while, or its time is over.
+pub(crate) struct Timed<B> {
+    body: B,
+    gap: Duration,
+    until: Option<Instant>,
+    alarm: Pin<Box<Sleep>>,
+}
+
+impl<B> Timed<B> {
+    pub(crate) fn new(body: B, gap: Duration, until: Option<Instant>) -> Self {
+        let alarm = Box::pin(sleep_until(alarm_at(gap, until)));
+        Self { body, gap, until, alarm }
+    }
+}
+
+impl<B> HttpBody for Timed<B>
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+    B::Error: Into<BodyError>,
+{
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let is_over = self.until.is_some_and(|until| until <= Instant::now());
+        if !is_over && let Poll::Ready(next) = Pin::new(&mut self.body).poll_frame(cx) {
+            let next_alarm = alarm_at(self.gap, self.until);
+            self.alarm.as_mut().reset(next_alarm);
+            return Poll::Ready(next.map(|frame| frame.map_err(Into::into)));
+        }
+        if !is_over {
+            ready!(self.alarm.as_mut().poll(cx));
+        }
+        Poll::Ready(Some(Err("the upstream's answer did not go on in time".into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+fn alarm_at(gap: Duration, until: Option<Instant>) -> Instant {
+    let next = Instant::now() + gap;
+    until.map_or(next, |until| until.min(next))
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+    use tokio::sync::mpsc;
+    use tokio::time::sleep;
+
+    use super::*;
+
+    /// A body of what somebody sends.
+    struct Sending(mpsc::Receiver<&'static str>);
+
+    impl HttpBody for Sending {
+        type Data = Bytes;
+        type Error = BodyError;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+            let next = ready!(self.0.poll_recv(cx));
+            Poll::Ready(next.map(|text| Ok(Frame::data(Bytes::from_static(text.as_bytes())))))
+        }
+    }
+
+    /// What arrives of a body of four parts, one every eight seconds, and the seconds until it ends.
+    async fn arrives(gap: u64, whole: Option<u64>) -> (usize, bool, u64) {
+        let begun = Instant::now();
+        let (sender, receiver) = mpsc::channel(1);
+        tokio::spawn(async move {
+            for _ in 0..4 {
+                sleep(Duration::from_secs(8)).await;
+                _ = sender.send("part").await;
+            }
+        });
+        let until = whole.map(|seconds| begun + Duration::from_secs(seconds));
+        let mut body = Timed::new(Sending(receiver), Duration::from_secs(gap), until);
+        let mut parts = 0;
+        loop {
+            match body.frame().await {
+                Some(Ok(_)) => parts += 1,
+                ended => return (parts, ended.is_none(), begun.elapsed().as_secs()),
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_ends_when_nothing_comes_for_too_long_or_its_time_is_over() {
+        assert_eq!(arrives(10, None).await, (4, true, 32));
+        assert_eq!(arrives(5, None).await, (0, false, 5));
+        assert_eq!(arrives(10, Some(20)).await, (2, false, 20));
     }
 }

@@ -1,5 +1,6 @@
 //! A published API that is served: the path of a call from its route to its target and back.
 
+mod answering;
 mod passing;
 
 use std::borrow::Cow;
@@ -11,33 +12,24 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use bytes::Bytes;
 use homeroom_access::{ApiClient, Call, Scope};
-use homeroom_client::{Answer, Network};
+use homeroom_client::Network;
 use homeroom_gateway::{Gate, Gates};
 use homeroom_http::{
-    Body, BodyError, BodyLimits, Cors, Credential, Guard, Kind, Known, MethodsAt, Problem,
-    RequestBody, Response, Route, handler, other_methods,
+    BodyLimits, Cors, Credential, Guard, Kind, Known, MethodsAt, Problem, RequestBody, Response,
+    Route, handler, other_methods,
 };
-use http::header::{
-    ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, HeaderName, LOCATION,
-    WWW_AUTHENTICATE,
-};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, request, response};
-use hyper::body::Body as HttpBody;
+use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, request};
 use tokio::sync::watch;
 
-use crate::bodies::Answering;
-use crate::changing::{Changing, Unread};
+use crate::changing::Changing;
 use crate::check::{PARTS, network};
 use crate::definition::{Api, Security};
 use crate::groups::Groups;
-use crate::headers::{
-    Asker, Changes, ask_for_whole, goes_round, is_doubtful, no_longer_vouch, strip, weaken,
-};
+use crate::headers::{Asker, Changes, goes_round};
 use crate::issuer::{Issuers, KeySets};
 use crate::limit::{self, ApiLimit, Counting, PlanLimit};
-use crate::location::{Places, lead_back};
 use crate::operations::{Found, Operations, Scopes, are_granted};
 use crate::path::rest_of;
 use crate::secret::secret;
@@ -46,16 +38,11 @@ use crate::target::TargetChanges;
 use crate::transform::{Transform, Unfit};
 use crate::upstream::Clients;
 
-/// Answers of at most this many bytes that have arrived with their head are passed on whole.
-const SMALL_ANSWER: u64 = 16 << 10;
 /// Longest time for a request's body; it must make progress all the while.
 const BODY_TIME: Duration = Duration::from_hours(1);
 
 /// When whoever calls an API that cannot be served should try again.
 const UNSERVED_SECONDS: u32 = 5;
-
-/// The headers that say where something is.
-const LEADING: [HeaderName; 2] = [LOCATION, CONTENT_LOCATION];
 
 /// The methods of an API that does not say which it has.
 const USUAL_METHODS: [Method; 7] = [
@@ -379,102 +366,6 @@ impl LiveApi {
         })
     }
 
-    async fn answer_by_part(
-        &self,
-        call: &mut Call,
-        rest: &str,
-        path: &str,
-        local: &Local,
-    ) -> Result<Response, Problem> {
-        self.change_request(call).await?;
-        let query = if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
-        let uri = format!("{path}{rest}{query}");
-        let mut request = http::Request::new(());
-        *request.method_mut() = call.method.clone();
-        *request.uri_mut() = uri.parse().map_err(|_| malformed())?;
-        *request.headers_mut() = std::mem::take(&mut call.headers);
-        if self.response.is_some() {
-            ask_for_whole(request.headers_mut());
-        }
-        self.request_headers.apply(request.headers_mut());
-        let (head, ()) = request.into_parts();
-        let caller = caller_of(call).into_owned();
-        let body = std::mem::replace(&mut call.body, Bytes::new().into());
-        let answer = local(head, body).await;
-        let (mut head, body) = answer.into_parts();
-        let body = match self.change_of(&mut head, &call.method)? {
-            Some(transform) => self.changed(transform, &call.method, &caller, body).await?,
-            None => body,
-        };
-        self.lead_back(&mut head.headers, (&call.base_url, path), &call.base_url);
-        self.response_headers.apply(&mut head.headers);
-        Ok(Response::from_parts(head, body))
-    }
-
-    /// Makes an answer that leads to the target lead to this API.
-    fn lead_back(&self, headers: &mut HeaderMap, target: (&str, &str), base_url: &str) {
-        if self.api.keep_location || !LEADING.iter().any(|name| headers.contains_key(name)) {
-            return;
-        }
-        let places = Places { target, base_url, base: &self.base };
-        lead_back(headers, places, &|rest| self.target_changes.back(rest));
-    }
-
-    /// Returns how an answer is changed, if it is, and makes its head that of a changed one.
-    ///
-    /// # Errors
-    ///
-    /// The answer is 502 if it is to be changed and cannot be.
-    fn change_of(
-        &self,
-        head: &mut response::Parts,
-        method: &Method,
-    ) -> Result<Option<&Arc<Transform>>, Problem> {
-        let Some(transform) = &self.response else { return Ok(None) };
-        if head.status == StatusCode::PARTIAL_CONTENT {
-            return Err(lied("it is a part of one, although the whole was asked for"));
-        }
-        if head.status == StatusCode::NOT_MODIFIED {
-            weaken(&mut head.headers);
-        }
-        if !is_json(&head.headers) {
-            return Ok(None);
-        }
-        if *method != Method::HEAD && head.headers.contains_key(CONTENT_ENCODING) {
-            return Err(lied("it is compressed, although the request did not allow that"));
-        }
-        no_longer_vouch(&mut head.headers);
-        head.headers.remove(CONTENT_LENGTH);
-        Ok(Some(transform))
-    }
-
-    /// Changes the body of an answer.
-    async fn changed<B>(
-        &self,
-        transform: &Arc<Transform>,
-        method: &Method,
-        caller: &str,
-        body: B,
-    ) -> Result<Body, Problem>
-    where
-        B: HttpBody<Data = Bytes> + Unpin,
-        B::Error: Into<BodyError>,
-    {
-        if *method == Method::HEAD {
-            return Ok(Body::empty());
-        }
-        let changing = &self.shared.changing;
-        let (whole, _room) = match changing.read([&self.api.name, caller], body).await {
-            Ok(read) => read,
-            Err(Unread::Refused(problem)) => return Err(*problem),
-            Err(Unread::Broken(reason)) => return Err(lied(reason)),
-        };
-        if whole.is_empty() {
-            return Ok(Body::empty());
-        }
-        Ok(changing.change(transform, whole).await?.map_err(lied)?.into())
-    }
-
     /// Changes the body of a request, if the API does that.
     async fn change_request(&self, call: &mut Call) -> Result<(), Problem> {
         match &self.request {
@@ -514,44 +405,6 @@ impl LiveApi {
         let has_operations = self.operations.is_some();
         let Call { from, base_url, request_id, .. } = call;
         Asker { from: *from, base_url, base: &self.base, request_id, has_operations }
-    }
-
-    async fn respond(
-        &self,
-        answer: Answer,
-        open: crate::upstream::OpenCall,
-        call: &Call,
-        target: (&str, &str),
-    ) -> Result<Response, Problem> {
-        if is_doubtful(answer.status(), answer.headers()) {
-            return Err(Problem::of(Kind::BadGateway)
-                .error("Its answer states its length in more than one way."));
-        }
-        let method = &call.method;
-        let mut response = http::Response::new(());
-        *response.status_mut() = answer.status();
-        let (headers, body) = answer.into_parts();
-        *response.headers_mut() = headers;
-        let (mut head, ()) = response.into_parts();
-        strip(&mut head.headers);
-        self.lead_back(&mut head.headers, target, &call.base_url);
-        let body = match self.change_of(&mut head, method)? {
-            Some(transform) => {
-                Box::pin(self.changed(transform, method, &caller_of(call), body)).await?
-            }
-            None => {
-                if *method != Method::HEAD && head.status != StatusCode::NOT_MODIFIED {
-                    // The body knows it, if it has one.
-                    head.headers.remove(CONTENT_LENGTH);
-                }
-                match body.at_hand(SMALL_ANSWER).await {
-                    Ok(whole) => whole.into(),
-                    Err(body) => Body::stream(Answering::new(body, open)),
-                }
-            }
-        };
-        self.response_headers.apply(&mut head.headers);
-        Ok(Response::from_parts(head, body))
     }
 }
 
@@ -609,16 +462,6 @@ fn caller_of(call: &Call) -> Cow<'_, str> {
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-    let media = media.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-    media == "application/json" || media.ends_with("+json")
-}
-
 fn malformed() -> Problem {
     Problem::of(Kind::BadRequest).detail("The path or the query is not what a URL may have.")
-}
-
-fn lied(error: impl std::fmt::Display) -> Problem {
-    Problem::of(Kind::BadGateway).error(format!("Its answer cannot be changed: {error}."))
 }

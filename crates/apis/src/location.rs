@@ -3,6 +3,8 @@
 use http::header::{CONTENT_LOCATION, LOCATION};
 use http::{HeaderMap, HeaderValue};
 
+use crate::path::{below, split_origin};
+
 /// What answers of an API lead to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places<'a> {
@@ -35,32 +37,18 @@ pub(crate) fn lead_back(
 /// Returns where a URL leads at the API; [`None`] where it does not lead to its target.
 fn led_back(url: &str, places: Places<'_>, back: &dyn Fn(&str) -> String) -> Option<String> {
     let Places { target: (origin, path), base_url, base } = places;
-    let at = base_url.find("://").map_or(0, |at| at + 3);
-    let before = base_url[at..].find('/').map_or("", |slash| &base_url[at + slash..]);
-    let own = format!("{base_url}{base}");
-    // An upstream that uses `X-Forwarded-Prefix` writes the API's path before its own.
-    if let Some(rest) = below(url, &own) {
-        let rest = below(rest, path).filter(|_| !path.is_empty())?;
-        return Some(format!("{own}{}", back(rest)));
-    }
-    if let Some(rest) = below(url, origin).filter(|_| !origin.is_empty()) {
-        return Some(format!("{own}{}", back(below(rest, path)?)));
-    }
-    if !url.starts_with('/') || url.starts_with("//") {
-        return None;
-    }
-    let own = format!("{before}{base}");
-    if let Some(rest) = below(url, &own) {
-        let rest = below(rest, path).filter(|_| !path.is_empty())?;
-        return Some(format!("{own}{}", back(rest)));
-    }
-    Some(format!("{own}{}", back(below(url, path)?)))
-}
-
-/// Returns what follows a beginning of whole segments.
-fn below<'a>(url: &'a str, begin: &str) -> Option<&'a str> {
-    let rest = url.strip_prefix(begin)?;
-    (rest.is_empty() || rest.starts_with(['/', '?', '#'])).then_some(rest)
+    let is_path = url.starts_with('/') && !url.starts_with("//");
+    let (own, at_target) = if is_path {
+        (format!("{}{base}", split_origin(base_url).1), Some(url))
+    } else {
+        (format!("{base_url}{base}"), below(url, origin).filter(|_| !origin.is_empty()))
+    };
+    let rest = match below(url, &own) {
+        // An upstream that uses `X-Forwarded-Prefix` writes the API's path before its own.
+        Some(rest) => below(rest, path).filter(|_| !path.is_empty())?,
+        None => below(at_target?, path)?,
+    };
+    Some(format!("{own}{}", back(rest)))
 }
 
 #[cfg(test)]

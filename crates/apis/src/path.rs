@@ -22,6 +22,18 @@ pub(crate) fn rest_of(path: &str) -> Result<&str, Problem> {
     Ok(rest)
 }
 
+/// Returns what follows a beginning of whole segments.
+pub(crate) fn below<'a>(url: &'a str, begin: &str) -> Option<&'a str> {
+    let rest = url.strip_prefix(begin)?;
+    (rest.is_empty() || rest.starts_with(['/', '?', '#'])).then_some(rest)
+}
+
+/// Divides a URL into scheme, host and port, and its path with what follows.
+pub(crate) fn split_origin(url: &str) -> (&str, &str) {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    url.split_at(url[host..].find('/').map_or(url.len(), |slash| host + slash))
+}
+
 fn leads_out(rest: &str) -> bool {
     let mut text = std::borrow::Cow::Borrowed(rest.as_bytes());
     for _ in 0..DECODED_MAX {

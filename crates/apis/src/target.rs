@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::definition::{PathChange, QueryChanges};
+use crate::path::below;
 
 /// What is encoded in a member of a query: everything but what no server reads otherwise.
 const WRITTEN: &AsciiSet =
@@ -36,12 +37,7 @@ impl TargetChanges {
     /// Returns the path below the API's own, with the beginning of the first change that matches.
     pub(crate) fn path(&self, rest: String) -> String {
         for PathChange { from, to } in &self.paths {
-            let from = from.trim_end_matches('/');
-            let behind = rest.strip_prefix(from).filter(|behind| {
-                // Whole segments are replaced.
-                behind.is_empty() || behind.starts_with('/')
-            });
-            if let Some(behind) = behind {
+            if let Some(behind) = below(&rest, from.trim_end_matches('/')) {
                 return format!("{}{behind}", to.trim_end_matches('/'));
             }
         }
@@ -53,10 +49,7 @@ impl TargetChanges {
     pub(crate) fn back(&self, rest: &str) -> String {
         for PathChange { from, to } in &self.paths {
             let to = to.trim_end_matches('/');
-            let behind = rest.strip_prefix(to).filter(|_| !to.is_empty());
-            if let Some(behind) =
-                behind.filter(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
-            {
+            if let Some(behind) = below(rest, to).filter(|_| !to.is_empty()) {
                 return format!("{}{behind}", from.trim_end_matches('/'));
             }
         }

@@ -9,15 +9,16 @@ use std::time::Duration;
 use homeroom_access::Call;
 use homeroom_client::Url;
 use homeroom_http::{Body, Kind, Problem, Response};
-use http::header::{CONNECTION, CONTENT_LENGTH, HOST, UPGRADE};
+use http::header::{CONNECTION, HOST, UPGRADE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt as _, Empty};
+use http_body_util::Empty;
+use hyper::body::Incoming;
 use hyper::rt::{Read, Write};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-use crate::headers::{is_doubtful, strip};
+use crate::headers::strip;
 
 /// Returns whether a request asks for WebSocket. Others of its kind, such as HTTP/2 without TLS, would lead
 /// past everything that is checked here; they are answered as if they did not ask.
@@ -27,6 +28,23 @@ pub(crate) fn is_asked(call: &Call) -> bool {
     is_websocket && call.upgrade.is_some() && call.method == Method::GET && call.body.is_empty()
 }
 
+/// How an upstream answers a request for another protocol.
+pub(crate) enum Agreed<P> {
+    /// It changes to the protocol; the answer says so to the caller.
+    Yes(Response),
+    /// It answers as it would answer any other request. The places are those that the call has taken.
+    No(http::Response<Incoming>, P),
+}
+
+impl<P> Agreed<P> {
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Yes(answer) => answer.status(),
+            Self::No(answer, _) => answer.status(),
+        }
+    }
+}
+
 /// Passes a request for another protocol to an upstream, which agrees within `time`, and connects both sides. The
 /// `places` that it takes are dropped when their connection ends: when both sides have, one has broken, or neither
 /// has sent anything for the time `idle`.
@@ -34,14 +52,14 @@ pub(crate) fn is_asked(call: &Call) -> bool {
 /// # Errors
 ///
 /// 502 or 504 where the upstream does not answer.
-pub(crate) async fn pass(
+pub(crate) async fn pass<P: Send + 'static>(
     call: &mut Call,
     mut headers: HeaderMap,
     target: &Url,
     stream: impl Read + Write + Send + Unpin + 'static,
     (time, idle): (Duration, Duration),
-    places: impl Send + 'static,
-) -> Result<Response, Problem> {
+    places: P,
+) -> Result<Agreed<P>, Problem> {
     let upgrade = call.upgrade.take();
     let protocol = call.headers.get(UPGRADE).cloned().unwrap_or(HeaderValue::from_static(""));
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
@@ -65,13 +83,7 @@ pub(crate) async fn pass(
         return Err(failed().error("It changed to another protocol than WebSocket."));
     }
     if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
-        let (mut head, body) = answer.into_parts();
-        if is_doubtful(head.status, &head.headers) {
-            return Err(failed());
-        }
-        strip(&mut head.headers);
-        head.headers.remove(CONTENT_LENGTH);
-        return Ok(Response::from_parts(head, Body::stream(body.map_err(Into::into))));
+        return Ok(Agreed::No(answer, places));
     }
     let upstream = hyper::upgrade::on(&mut answer);
     let (mut head, _) = answer.into_parts();
@@ -87,7 +99,7 @@ pub(crate) async fn pass(
         }
         drop(places);
     });
-    Ok(Response::from_parts(head, Body::empty()))
+    Ok(Agreed::Yes(Response::from_parts(head, Body::empty())))
 }
 
 /// Passes bytes on in both directions until both have ended, or nothing has come for a while.

@@ -21,6 +21,7 @@ use crate::balance::{HashBy, hash, weight};
 use crate::breaker::{Breaker, Ended, Rules, Standing, Trial};
 use crate::counts::{Counts, Outcome};
 use crate::definition::{Api, Balance, Peer, Timeouts};
+use crate::path::split_origin;
 use crate::peer::Unfit;
 use crate::units::Time;
 
@@ -295,8 +296,7 @@ impl Upstreams {
                 base,
                 sent_text: {
                     let text = without_slash(&sent);
-                    let at = text.find("://").map_or(0, |at| at + 3);
-                    let path = text[at..].find('/').map_or(text.len(), |slash| at + slash);
+                    let path = split_origin(&text).0.len();
                     (text, path)
                 },
                 sent,

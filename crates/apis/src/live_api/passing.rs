@@ -19,7 +19,7 @@ use crate::bodies::{Sent, Upload};
 use crate::breaker::Ended;
 use crate::groups::Groups;
 use crate::headers::{ask_for_whole, to_upstream};
-use crate::upgrade;
+use crate::upgrade::{self, Agreed};
 use crate::upstream::{Candidate, Leave, Upstream, is_slow, is_unreachable};
 
 /// Bodies of at most this many bytes are read before they are sent, so that they can be sent again.
@@ -319,6 +319,9 @@ impl LiveApi {
     ) -> Result<Response, Problem> {
         let mut headers = call.headers.clone();
         to_upstream(&mut headers, self.api.security, &self.asker(call));
+        if self.response.is_some() {
+            ask_for_whole(&mut headers);
+        }
         self.request_headers.apply(&mut headers);
         let caller = caller_of(call);
         let place = self.gate.stream(&caller)?;
@@ -343,15 +346,22 @@ impl LiveApi {
                     let answered = passing.in_time(passed).await;
                     passing.has_asked();
                     match &answered {
-                        Ok(Ok(answer)) => {
+                        Ok(Ok(agreed)) => {
                             turn.answered();
                             upstream.counts.answered(begun.elapsed());
-                            group.record(upstream, Ended::with(answer.status()));
+                            group.record(upstream, Ended::with(agreed.status()));
                         }
                         Ok(Err(_)) => group.record(upstream, Ended::Unanswered),
                         Err(_) => passing.blame(candidate, None, Some(begun.elapsed())),
                     }
-                    return answered.flatten();
+                    return match answered.flatten()? {
+                        Agreed::Yes(response) => Ok(response),
+                        Agreed::No(answer, held) => {
+                            let until = passing.whole.and_then(|whole| begun.checked_add(whole));
+                            let place = (upstream.sent(), until);
+                            self.respond_without_upgrade(answer, held, call, place).await
+                        }
+                    };
                 }
                 Ok(Err(error)) => {
                     passing.blame(candidate, Some(&error), Some(begun.elapsed()));
@@ -381,10 +391,10 @@ impl LiveApi {
             );
         }
         match error {
-            Error::TimedOut { phase: Phase::Wait, .. } => {
-                no_upstream("Too many calls of this API wait for its upstream.", 1)
+            Error::TimedOut { phase, .. } => {
+                debug_assert!(!matches!(phase, Phase::Wait), "calls wait in none of a client");
+                late()
             }
-            Error::TimedOut { .. } => late(),
             Error::Failed { phase: Phase::Resolve | Phase::Connect | Phase::Tls, .. } => {
                 no_upstream("No upstream of this API can be reached.", 1)
             }

@@ -346,3 +346,64 @@ fn paths_and_queries_are_changed_and_everything_else_stays() {
         assert!(refused.stderr.contains(told), "{told}: {refused:?}");
     }
 }
+
+const ASKS_FOR_WEBSOCKET: &str = "host: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\
+     sec-websocket-key: x\r\nsec-websocket-version: 13\r\naccept-encoding: gzip\r\n\r\n";
+
+#[test]
+fn the_answer_of_an_upstream_that_stays_with_http_is_changed_as_any_other() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let upstream = Upstream::answering(|seen| {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nlocation: /items/7\r\n\
+                    x-inside: yes\r\n";
+        let body = if seen.values("accept-encoding").is_empty() { ANSWER } else { "packed" };
+        let length = body.len();
+        Answered::With(format!("{head}content-length: {length}\r\n\r\n{body}").into_bytes())
+    });
+    let file = format!(
+        "[[apis]]\nname = 'a'\ncontext = 'a'\nversion = 'v1'\nsecurity = 'none'\n\
+         upstream = ['{}']\ntransform.response = [{{op = 'drop', path = '/secret'}}]\n\
+         response_headers.remove = ['x-inside']\n",
+        upstream.url()
+    );
+    place.write("apis.toml", file);
+    place.done(&["gateway", "apply", "apis.toml"]);
+    let mut wire = server.wire();
+
+    wire.send(format!("GET /apis/a/v1/x HTTP/1.1\r\n{ASKS_FOR_WEBSOCKET}"));
+    let answer = wire.answer();
+
+    assert_eq!((answer.status, answer.text()), (200, "{\"a\": 2}".to_owned()));
+    assert_eq!(answer.header("x-inside"), None);
+    assert_eq!(answer.header("location"), Some("/apis/a/v1/items/7"));
+    assert_eq!(upstream.take()[0].values("upgrade"), ["websocket"]);
+}
+
+#[test]
+fn the_answer_of_an_upstream_that_stays_with_http_has_a_place_until_it_ends_and_ends_in_time() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let upstream = Upstream::answering(|_| {
+        Answered::With(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello".to_vec())
+    });
+    let file = format!(
+        "[[apis]]\nname = 'a'\ncontext = 'a'\nversion = 'v1'\nsecurity = 'none'\n\
+         upstream = ['{}']\ntimeouts.idle = '2s'\n",
+        upstream.url()
+    );
+    place.write("apis.toml", file);
+    place.done(&["gateway", "apply", "apis.toml"]);
+    let used = || metric(&server, "homeroom_budget_used{budget=\"upstream_streams\"}");
+    let mut wire = server.wire();
+
+    wire.send(format!("GET /apis/a/v1/x HTTP/1.1\r\n{ASKS_FOR_WEBSOCKET}"));
+    eventually("the call has a place", || used() == 1);
+    std::thread::sleep(Duration::from_millis(500));
+    let while_it_streams = used();
+    let broken = wire.try_answer(false);
+
+    assert_eq!(while_it_streams, 1);
+    assert!(broken.is_err(), "it is shorter than it says: {broken:?}");
+    eventually("the place is free", || used() == 0);
+}

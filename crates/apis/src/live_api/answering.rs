@@ -1,0 +1,231 @@
+//! The end of a call: what its target has answered becomes the answer of the API.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use homeroom_access::Call;
+use homeroom_client::Answer;
+use homeroom_http::{Body, BodyError, Kind, Problem, Response};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, Method, StatusCode, response};
+use hyper::body::{Body as HttpBody, Incoming};
+use tokio::time::Instant;
+
+use super::{LiveApi, Local, caller_of, malformed};
+use crate::bodies::{Answering, Timed};
+use crate::changing::Unread;
+use crate::headers::{ask_for_whole, is_doubtful, no_longer_vouch, strip, weaken};
+use crate::location::{Places, lead_back};
+use crate::transform::Transform;
+
+/// Answers of at most this many bytes that have arrived with their head are passed on whole.
+const SMALL_ANSWER: u64 = 16 << 10;
+
+/// What an answer is to.
+struct Answered<'a> {
+    method: &'a Method,
+    /// The name under which the caller takes shares.
+    caller: &'a str,
+    /// Scheme, host and port of the target, and its path without a slash at its end.
+    target: (&'a str, &'a str),
+    base_url: &'a str,
+}
+
+impl LiveApi {
+    /// Lets a part of this server answer.
+    pub(super) async fn answer_by_part(
+        &self,
+        call: &mut Call,
+        rest: &str,
+        path: &str,
+        local: &Local,
+    ) -> Result<Response, Problem> {
+        self.change_request(call).await?;
+        let query = if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
+        let uri = format!("{path}{rest}{query}");
+        let mut request = http::Request::new(());
+        *request.method_mut() = call.method.clone();
+        *request.uri_mut() = uri.parse().map_err(|_| malformed())?;
+        *request.headers_mut() = std::mem::take(&mut call.headers);
+        if self.response.is_some() {
+            ask_for_whole(request.headers_mut());
+        }
+        self.request_headers.apply(request.headers_mut());
+        let (head, ()) = request.into_parts();
+        let caller = caller_of(call).into_owned();
+        let body = std::mem::replace(&mut call.body, Bytes::new().into());
+        let answer = local(head, body).await;
+        let (head, body) = answer.into_parts();
+        let of = Answered {
+            method: &call.method,
+            caller: &caller,
+            target: (&call.base_url, path),
+            base_url: &call.base_url,
+        };
+        self.finish(head, body, &of, std::future::ready).await
+    }
+
+    /// Passes on what an upstream has answered. The call is open until its body has ended.
+    pub(super) async fn respond(
+        &self,
+        answer: Answer,
+        open: impl Send + 'static,
+        call: &Call,
+        target: (&str, &str),
+    ) -> Result<Response, Problem> {
+        let mut response = http::Response::new(());
+        *response.status_mut() = answer.status();
+        let (headers, body) = answer.into_parts();
+        *response.headers_mut() = headers;
+        let head = own_head(response.into_parts().0, &call.method)?;
+        let of = Answered {
+            method: &call.method,
+            caller: &caller_of(call),
+            target,
+            base_url: &call.base_url,
+        };
+        let passed = |body: homeroom_client::AnswerBody| async {
+            match body.at_hand(SMALL_ANSWER).await {
+                Ok(whole) => whole.into(),
+                Err(body) => Body::stream(Answering::new(body, open)),
+            }
+        };
+        self.finish(head, body, &of, passed).await
+    }
+
+    /// Passes on what an upstream has answered that was asked for another protocol and stays with HTTP. `held` is
+    /// dropped when its body has ended.
+    pub(super) async fn respond_without_upgrade(
+        &self,
+        answer: http::Response<Incoming>,
+        held: impl Send + 'static,
+        call: &Call,
+        (target, until): ((&str, &str), Option<Instant>),
+    ) -> Result<Response, Problem> {
+        let (head, body) = answer.into_parts();
+        let head = own_head(head, &call.method)?;
+        let of = Answered {
+            method: &call.method,
+            caller: &caller_of(call),
+            target,
+            base_url: &call.base_url,
+        };
+        let gap = self.api.timeouts.idle.unwrap_or(self.api.timeout).0;
+        let body = Answering::new(Timed::new(body, gap, until), held);
+        self.finish(head, body, &of, |body| std::future::ready(Body::stream(body))).await
+    }
+
+    /// Makes what a target has answered the answer of this API. `passed` is the body of one that is not changed.
+    async fn finish<B, F>(
+        &self,
+        mut head: response::Parts,
+        body: B,
+        of: &Answered<'_>,
+        passed: impl FnOnce(B) -> F,
+    ) -> Result<Response, Problem>
+    where
+        B: HttpBody<Data = Bytes> + Unpin,
+        B::Error: Into<BodyError>,
+        F: Future<Output = Body>,
+    {
+        let body = match self.change_of(&mut head, of.method)? {
+            Some(transform) => Box::pin(self.changed(transform, of, body)).await?,
+            None => passed(body).await,
+        };
+        self.lead_back(&mut head.headers, of);
+        self.response_headers.apply(&mut head.headers);
+        Ok(Response::from_parts(head, body))
+    }
+
+    /// Makes an answer that leads to the target lead to this API.
+    fn lead_back(&self, headers: &mut HeaderMap, of: &Answered<'_>) {
+        if self.api.keep_location {
+            return;
+        }
+        let places = Places { target: of.target, base_url: of.base_url, base: &self.base };
+        lead_back(headers, places, &|rest| self.target_changes.back(rest));
+    }
+
+    /// Returns how an answer is changed, if it is, and makes its head that of a changed one.
+    ///
+    /// # Errors
+    ///
+    /// The answer is 502 if it is to be changed and cannot be.
+    fn change_of(
+        &self,
+        head: &mut response::Parts,
+        method: &Method,
+    ) -> Result<Option<&Arc<Transform>>, Problem> {
+        let Some(transform) = &self.response else { return Ok(None) };
+        if head.status == StatusCode::PARTIAL_CONTENT {
+            return Err(lied("it is a part of one, although the whole was asked for"));
+        }
+        if head.status == StatusCode::NOT_MODIFIED {
+            weaken(&mut head.headers);
+        }
+        if !is_json(&head.headers) {
+            return Ok(None);
+        }
+        if *method != Method::HEAD && head.headers.contains_key(CONTENT_ENCODING) {
+            return Err(lied("it is compressed, although the request did not allow that"));
+        }
+        no_longer_vouch(&mut head.headers);
+        head.headers.remove(CONTENT_LENGTH);
+        Ok(Some(transform))
+    }
+
+    /// Changes the body of an answer.
+    async fn changed<B>(
+        &self,
+        transform: &Arc<Transform>,
+        of: &Answered<'_>,
+        body: B,
+    ) -> Result<Body, Problem>
+    where
+        B: HttpBody<Data = Bytes> + Unpin,
+        B::Error: Into<BodyError>,
+    {
+        if *of.method == Method::HEAD {
+            return Ok(Body::empty());
+        }
+        let changing = &self.shared.changing;
+        let (whole, _room) = match changing.read([&self.api.name, of.caller], body).await {
+            Ok(read) => read,
+            Err(Unread::Refused(problem)) => return Err(*problem),
+            Err(Unread::Broken(reason)) => return Err(lied(reason)),
+        };
+        if whole.is_empty() {
+            return Ok(Body::empty());
+        }
+        Ok(changing.change(transform, whole).await?.map_err(lied)?.into())
+    }
+}
+
+/// Returns the head of an upstream's answer as one of this server.
+///
+/// # Errors
+///
+/// 502 if it does not say where the answer ends.
+fn own_head(mut head: response::Parts, method: &Method) -> Result<response::Parts, Problem> {
+    if is_doubtful(head.status, &head.headers) {
+        return Err(Problem::of(Kind::BadGateway)
+            .error("Its answer states its length in more than one way."));
+    }
+    strip(&mut head.headers);
+    if *method != Method::HEAD && head.status != StatusCode::NOT_MODIFIED {
+        // The front door writes it from the size of the body.
+        head.headers.remove(CONTENT_LENGTH);
+    }
+    Ok(head)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let media = media.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    media == "application/json" || media.ends_with("+json")
+}
+
+fn lied(error: impl std::fmt::Display) -> Problem {
+    Problem::of(Kind::BadGateway).error(format!("Its answer cannot be changed: {error}."))
+}
