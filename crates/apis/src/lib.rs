@@ -55,6 +55,7 @@ mod schema;
 mod secret;
 mod sent;
 mod serving;
+mod shared;
 mod sql;
 mod structure;
 mod subscription;

@@ -1,84 +1,33 @@
 //! A published API that is served: the path of a call from its route to its target and back.
 
+mod admission;
 mod answering;
 mod passing;
+mod routes;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
-use arc_swap::ArcSwap;
-use homeroom_access::{ApiClient, Call, Scope};
+use homeroom_access::Call;
 use homeroom_client::Network;
-use homeroom_gateway::{Gate, Gates};
-use homeroom_http::{
-    BodyLimits, Cors, Credential, Guard, Kind, Known, MethodsAt, Problem, RequestBody, Response,
-    Route, handler, other_methods,
-};
-use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, request};
-use tokio::sync::watch;
+use homeroom_gateway::Gate;
+use homeroom_http::{BodyLimits, Kind, Problem, RequestBody, Response};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use http::{HeaderMap, StatusCode};
 
-use crate::changing::Changing;
+pub(crate) use self::routes::unserved;
 use crate::check::{PARTS, network};
-use crate::definition::{Api, Security};
+use crate::definition::Api;
 use crate::groups::Groups;
 use crate::headers::{Asker, Changes, goes_round};
-use crate::issuer::{Issuers, KeySets};
-use crate::limit::{self, ApiLimit, Counting, PlanLimit};
-use crate::operations::{Found, Operations, Scopes, are_granted};
+use crate::issuer::Issuers;
+use crate::limit::{self, ApiLimit};
+use crate::operations::{Found, Operations};
 use crate::path::rest_of;
 use crate::secret::secret;
-use crate::subscription::Subscription;
+use crate::shared::{Local, Shared};
 use crate::target::TargetChanges;
 use crate::transform::{Transform, Unfit};
-use crate::upstream::Clients;
-
-/// Longest time for a request's body; it must make progress all the while.
-const BODY_TIME: Duration = Duration::from_hours(1);
-
-/// When whoever calls an API that cannot be served should try again.
-const UNSERVED_SECONDS: u32 = 5;
-
-/// The methods of an API that does not say which it has.
-const USUAL_METHODS: [Method; 7] = [
-    Method::GET,
-    Method::HEAD,
-    Method::POST,
-    Method::PUT,
-    Method::PATCH,
-    Method::DELETE,
-    Method::OPTIONS,
-];
-
-/// Answers a request within this server.
-pub type Local = Arc<
-    dyn Fn(request::Parts, RequestBody) -> Pin<Box<dyn Future<Output = Response> + Send>>
-        + Send
-        + Sync,
->;
-
-/// What keys subscribe to, by key.
-pub(crate) type Subscriptions = ArcSwap<HashMap<String, Arc<Subscription>>>;
-
-/// What all published APIs share.
-pub(crate) struct Shared {
-    pub(crate) subscriptions: Subscriptions,
-    pub(crate) plans: ArcSwap<HashMap<String, Arc<PlanLimit>>>,
-    pub(crate) clients: Clients,
-    pub(crate) gates: Gates,
-    pub(crate) counting: Counting,
-    pub(crate) changing: Changing,
-    pub(crate) key_sets: KeySets,
-    /// How many APIs cannot be served.
-    pub(crate) unserved: AtomicU64,
-    /// Connections that have changed their protocol each have a receiver.
-    pub(crate) upgraded: watch::Sender<()>,
-}
 
 /// A published API that is served.
 pub(crate) struct LiveApi {
@@ -156,60 +105,6 @@ impl LiveApi {
         })
     }
 
-    /// Returns its routes.
-    pub(crate) fn routes(self: Arc<Self>) -> Vec<Route<ApiClient>> {
-        let guard = guard_of(&self.api);
-        let body = BodyLimits::of_bytes(self.api.max_body.0).within(BODY_TIME);
-        let cors = (!self.api.cors_origins.is_empty()).then(|| {
-            let (origins, credentials) = (self.api.cors_origins.clone(), self.api.cors_credentials);
-            Arc::new(Cors { origins, credentials, ..Cors::default() })
-        });
-        let asked = Arc::clone(&self);
-        let methods_at: MethodsAt = Arc::new(move |path| asked.methods_at(path));
-        let templates = templates(&self.base);
-        let route = |template: String| {
-            let answer =
-                handler(&self, |api: Arc<Self>, call| async move { api.answer(call).await });
-            let route = Route::new(other_methods(), template, guard, answer)
-                .with_body(body)
-                .with_methods_at(Arc::clone(&methods_at));
-            let route = match &cors {
-                Some(cors) => route.with_cors(Arc::clone(cors)),
-                None => route,
-            };
-            let route = match &self.issuers {
-                Some(issuers) => {
-                    let issuers = Arc::clone(issuers);
-                    route.vouched_by(Arc::new(move |token, now| issuers.vouch(token, now)))
-                }
-                None => route,
-            };
-            if guard != Guard::Secret {
-                return route;
-            }
-            // Whoever calls an open API takes from the shares of that API, not of strangers.
-            let name = format!("api {}", self.api.name);
-            route.by_secret(move |_, _| {
-                let name = name.clone();
-                async move { Ok(Known { name, client: None }) }
-            })
-        };
-        templates.into_iter().map(route).collect()
-    }
-
-    /// Returns the methods that a page may use at a path: those of its operations, or all. A page may also
-    /// find out that an address has no operation.
-    fn methods_at(&self, path: &str) -> Vec<Method> {
-        let rest = rest_of(path).unwrap_or_default();
-        let of_path = |known: &Arc<Operations>| {
-            let names = known.methods_at(if rest.is_empty() { "/" } else { rest });
-            names.iter().filter_map(|name| Method::from_bytes(name.as_bytes()).ok()).collect()
-        };
-        let mut stated: Vec<Method> = self.operations.as_ref().map(of_path).unwrap_or_default();
-        stated.retain(|method| *method != Method::TRACE);
-        if stated.is_empty() { USUAL_METHODS.to_vec() } else { stated }
-    }
-
     async fn answer(&self, mut call: Call) -> Result<Response, Problem> {
         let rest = rest_of(&call.path)?.to_owned();
         self.check_address(&call)?;
@@ -280,92 +175,6 @@ impl LiveApi {
         }
     }
 
-    /// Refuses methods that would show a caller what this server tells an upstream.
-    fn check_method(&self, call: &Call) -> Result<(), Problem> {
-        if !matches!(call.method.as_str(), "TRACE" | "TRACK" | "CONNECT") {
-            return Ok(());
-        }
-        let methods = self.methods_at(&call.path);
-        let names = methods.iter().map(Method::as_str).collect::<Vec<_>>().join(", ");
-        let allow = HeaderValue::try_from(names.as_str()).unwrap_or(HeaderValue::from_static(""));
-        Err(Problem::of(Kind::MethodNotAllowed)
-            .error(format!("{} is not allowed here; allowed: {names}.", call.method))
-            .header(ALLOW, allow))
-    }
-
-    fn check_address(&self, call: &Call) -> Result<(), Problem> {
-        if self.allow.is_empty() && self.deny.is_empty() {
-            return Ok(());
-        }
-        let is_in = |networks: &[Network]| {
-            call.from.is_some_and(|from| networks.iter().any(|network| network.contains(from)))
-        };
-        let is_allowed = self.allow.is_empty() || is_in(&self.allow);
-        if is_allowed && !is_in(&self.deny) {
-            return Ok(());
-        }
-        Err(Problem::of(Kind::AccessDenied).detail("This API may not be called from this address."))
-    }
-
-    /// Refuses a header that is longer than this API takes.
-    fn check_header(&self, headers: &HeaderMap) -> Result<(), Problem> {
-        let Some(most) = self.api.max_header else { return Ok(()) };
-        let bytes: usize =
-            headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-        if bytes <= most.0 {
-            return Ok(());
-        }
-        let detail =
-            format!("The request's header is larger than the {} bytes allowed here.", most.0);
-        Err(Problem::of(Kind::HeadersTooLarge).detail(detail))
-    }
-
-    /// Returns the plan by which the call is limited.
-    fn check_subscription(
-        &self,
-        call: &Call,
-        scopes: &Scopes,
-    ) -> Result<Option<Arc<PlanLimit>>, Problem> {
-        if self.api.security == Security::None {
-            return self.plan(self.api.plan.as_deref());
-        }
-        if let Some(foreign) = &call.foreign {
-            return if are_granted(scopes, &foreign.scopes) {
-                self.plan(self.api.plan.as_deref())
-            } else {
-                Err(insufficient(scopes))
-            };
-        }
-        let subscriptions = self.shared.subscriptions.load();
-        let own = subscriptions.get(&call.client().key);
-        let Some(own) = own.filter(|own| own.has(&self.api.name)) else {
-            return Err(Problem::of(Kind::AccessDenied)
-                .detail(format!("This key has not subscribed to the API {}.", self.api.name))
-                .hint("Create a key for it with `homeroom keys create --apis NAME --plan PLAN`."));
-        };
-        if !are_granted(scopes, &own.scopes) {
-            return Err(lacks(scopes, "key"));
-        }
-        if let Some(held_to) = &call.client().held_to {
-            let both = own.scopes.iter().filter(|scope| held_to.contains(scope));
-            if !are_granted(scopes, &both.cloned().collect::<Vec<_>>()) {
-                return Err(insufficient(scopes));
-            }
-        }
-        self.plan(own.plan.as_deref().or(self.api.plan.as_deref()))
-    }
-
-    /// Returns a plan by its name. One that is not there limits nothing, so it admits nothing.
-    fn plan(&self, name: Option<&str>) -> Result<Option<Arc<PlanLimit>>, Problem> {
-        let Some(name) = name else { return Ok(None) };
-        let found = self.shared.plans.load().get(name).cloned();
-        found.map(Some).ok_or_else(|| {
-            Problem::of(Kind::AccessDenied)
-                .detail(format!("There is no plan {name}, by which these calls would be limited."))
-                .hint("Publish the plan, or give the key another with `homeroom keys subscribe`.")
-        })
-    }
-
     /// Changes the body of a request, if the API does that.
     async fn change_request(&self, call: &mut Call) -> Result<(), Problem> {
         match &self.request {
@@ -406,50 +215,6 @@ impl LiveApi {
         let Call { from, base_url, request_id, .. } = call;
         Asker { from: *from, base_url, base: &self.base, request_id, has_operations }
     }
-}
-
-/// Returns 403 for a token that was not asked for with the scopes, or not given them.
-///
-/// Source: RFC 6750 §3.1.
-fn insufficient(scopes: &Scopes) -> Problem {
-    let challenge = HeaderValue::from_static(r#"Bearer error="insufficient_scope""#);
-    lacks(scopes, "token").header(WWW_AUTHENTICATE, challenge)
-}
-
-/// Returns how the callers of an API are recognized.
-fn guard_of(api: &Api) -> Guard {
-    let scope = Scope::Apis.name();
-    match api.security {
-        Security::Oauth2 => Guard::Token { scope },
-        Security::ApiKey => Guard::Key { scope, by: &[Credential::ApiKey] },
-        Security::Mtls => Guard::Key { scope, by: &[Credential::Certificate] },
-        Security::None => Guard::Secret,
-    }
-}
-
-/// Returns the paths of an API: its own, and all below.
-fn templates(base: &str) -> [String; 2] {
-    [base.to_owned(), format!("{base}/{{*rest}}")]
-}
-
-/// Returns the routes of an API that cannot be served now: whoever may call it gets 503.
-pub(crate) fn unserved(api: &Api) -> Vec<Route<ApiClient>> {
-    let guard = Some(guard_of(api)).filter(|guard| *guard != Guard::Secret);
-    let route = |template| {
-        let answer = handler(&(), |(), _: Call| async {
-            Err(Problem::busy(UNSERVED_SECONDS).detail("This API cannot be served at the moment."))
-        });
-        Route::new(other_methods(), template, guard.unwrap_or(Guard::Public), answer)
-    };
-    templates(&api.base()).into_iter().map(route).collect()
-}
-
-fn lacks(scopes: &Scopes, whose: &str) -> Problem {
-    let asked: Vec<String> = scopes.iter().map(|list| list.join(" ")).collect();
-    Problem::of(Kind::AccessDenied).detail(format!(
-        "This operation asks for the scope {}, which this {whose} does not have.",
-        asked.join(", or ")
-    ))
 }
 
 /// Returns the name under which a caller takes turns, and shares, with others.

@@ -9,9 +9,10 @@ use homeroom_gateway::{FrontDoor, LiveRoutes};
 
 use crate::definition::Api;
 use crate::index::{Hash, Index};
-use crate::live_api::{LiveApi, Local, Shared, unserved};
+use crate::live_api::{LiveApi, unserved};
 use crate::operations::Operations;
 use crate::secret::{Seen, seen};
+use crate::shared::{Local, Shared};
 
 /// The APIs that are served at a front door.
 pub(crate) struct Serving {

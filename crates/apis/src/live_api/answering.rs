@@ -12,11 +12,12 @@ use http::{HeaderMap, Method, StatusCode, response};
 use hyper::body::{Body as HttpBody, Incoming};
 use tokio::time::Instant;
 
-use super::{LiveApi, Local, caller_of, malformed};
+use super::{LiveApi, caller_of, malformed};
 use crate::bodies::{Answering, Timed};
 use crate::changing::Unread;
 use crate::headers::{ask_for_whole, is_doubtful, no_longer_vouch, strip, weaken};
 use crate::location::{Places, lead_back};
+use crate::shared::Local;
 use crate::transform::Transform;
 
 /// Answers of at most this many bytes that have arrived with their head are passed on whole.

@@ -1,0 +1,44 @@
+//! What all published APIs share.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use arc_swap::ArcSwap;
+use homeroom_gateway::Gates;
+use homeroom_http::{RequestBody, Response};
+use http::request;
+use tokio::sync::watch;
+
+use crate::changing::Changing;
+use crate::issuer::KeySets;
+use crate::limit::{Counting, PlanLimit};
+use crate::subscription::Subscription;
+use crate::upstream::Clients;
+
+/// Answers a request within this server.
+pub type Local = Arc<
+    dyn Fn(request::Parts, RequestBody) -> Pin<Box<dyn Future<Output = Response> + Send>>
+        + Send
+        + Sync,
+>;
+
+/// What keys subscribe to, by key.
+pub(crate) type Subscriptions = ArcSwap<HashMap<String, Arc<Subscription>>>;
+
+/// What all published APIs share.
+pub(crate) struct Shared {
+    pub(crate) subscriptions: Subscriptions,
+    pub(crate) plans: ArcSwap<HashMap<String, Arc<PlanLimit>>>,
+    pub(crate) clients: Clients,
+    pub(crate) gates: Gates,
+    pub(crate) counting: Counting,
+    pub(crate) changing: Changing,
+    pub(crate) key_sets: KeySets,
+    /// How many APIs cannot be served.
+    pub(crate) unserved: AtomicU64,
+    /// Connections that have changed their protocol each have a receiver.
+    pub(crate) upgraded: watch::Sender<()>,
+}
