@@ -33,6 +33,8 @@ use crate::token::TokenKeys;
 pub struct AccessConfig {
     /// Number of verified tokens to cache; beyond it, some are verified again. Default: `100000`.
     pub token_cache_entries: usize,
+    /// Callers that may wait because this process does not know their keys yet. Default: `1024`.
+    pub key_lookups: u64,
     /// Live tokens that one client may have in this process; beyond it the answer is 429. Default:
     /// no limit, since a token costs the server nothing until it is used, and then one entry of the
     /// bounded cache. (The Ed-Fi ODS/API stores tokens and allows 15.)
@@ -46,7 +48,12 @@ pub struct AccessConfig {
 
 impl Default for AccessConfig {
     fn default() -> Self {
-        Self { token_cache_entries: 100_000, live_tokens_max: None, public_url: None }
+        Self {
+            token_cache_entries: 100_000,
+            key_lookups: 1_024,
+            live_tokens_max: None,
+            public_url: None,
+        }
     }
 }
 
@@ -124,10 +131,10 @@ impl Access {
             verifications: AtomicU64::new(0),
             in_doubt: AtomicBool::new(false),
             cache: TokenCache::new(config.token_cache_entries),
+            caught_up: Lookups::new(config.key_lookups),
             config,
             live: Mutex::default(),
             managing: tokio::sync::Mutex::new(()),
-            caught_up: Lookups::default(),
             refused_logins: RefusedLogins::default(),
             revocations: Revocations::default(),
             subscriptions: OnceLock::new(),

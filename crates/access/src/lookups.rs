@@ -5,14 +5,13 @@ use std::time::Instant;
 
 use homeroom_http::{BudgetFigures, Problem};
 
-/// Most callers that wait for a reading.
-const WAITING_MAX: u64 = 1_024;
-
 /// The readings, and who waits for one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Lookups {
     /// When the last reading began.
     pub(crate) last: tokio::sync::Mutex<Option<Instant>>,
+    /// Most callers that wait for one.
+    waiting_max: u64,
     waiting: AtomicU64,
     refused: AtomicU64,
 }
@@ -39,10 +38,16 @@ impl From<LookupsFull> for Problem {
 }
 
 impl Lookups {
+    /// Lets at most so many callers wait.
+    pub(crate) fn new(waiting_max: u64) -> Self {
+        let (waiting, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { last: tokio::sync::Mutex::default(), waiting_max, waiting, refused }
+    }
+
     /// Lets a caller wait.
     pub(crate) fn enter(&self) -> Result<Waits<'_>, LookupsFull> {
         let waits = Waits(&self.waiting);
-        if self.waiting.fetch_add(1, Ordering::Relaxed) < WAITING_MAX {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) < self.waiting_max {
             return Ok(waits);
         }
         self.refused.fetch_add(1, Ordering::Relaxed);
@@ -53,7 +58,7 @@ impl Lookups {
     pub(crate) fn figures(&self) -> BudgetFigures {
         let [used, refused] =
             [&self.waiting, &self.refused].map(|count| count.load(Ordering::Relaxed));
-        BudgetFigures { name: "key_lookups", size: WAITING_MAX, used, refused }
+        BudgetFigures { name: "key_lookups", size: self.waiting_max, used, refused }
     }
 }
 
@@ -63,8 +68,8 @@ mod tests {
 
     #[test]
     fn more_callers_than_may_wait_are_refused() {
-        let readings = Lookups::default();
-        let waiting: Vec<_> = (0..WAITING_MAX).map(|_| readings.enter().unwrap()).collect();
+        let readings = Lookups::new(5);
+        let waiting: Vec<_> = (0..5).map(|_| readings.enter().unwrap()).collect();
 
         let refused = Problem::from(readings.enter().err().unwrap());
 

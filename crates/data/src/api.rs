@@ -11,7 +11,8 @@ use homeroom_store::Store;
 use http::Method;
 
 use crate::batch_places::BatchPlaces;
-use crate::{blocking, profile};
+use crate::blocking::Work;
+use crate::profile;
 
 /// The scope that a token needs here.
 pub const SCOPE: &str = "data";
@@ -27,19 +28,27 @@ pub struct DataApi {
     pub list_deadline: Duration,
     /// Places for batches.
     pub batches: BatchPlaces,
+    /// Places for long work.
+    pub work: Work,
 }
 
 impl DataApi {
     /// Makes an API for a bound model.
     pub fn new(catalog: Arc<Catalog>, store: Store) -> Self {
         let list_deadline = store.list_deadline();
-        Self { catalog, store, list_deadline, batches: BatchPlaces::default() }
+        Self {
+            catalog,
+            store,
+            list_deadline,
+            batches: BatchPlaces::default(),
+            work: Work::default(),
+        }
     }
 
     /// Returns the figures of its queues.
     pub fn queues(&self) -> Vec<BudgetFigures> {
         let mut all = vec![self.batches.figures()];
-        all.extend(blocking::figures());
+        all.extend(self.work.figures());
         all
     }
 

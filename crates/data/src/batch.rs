@@ -24,7 +24,7 @@ use self::answers::Answers;
 use self::limits::CHUNKS_AHEAD;
 use self::line::Line;
 use self::lines::{Lines, Sent};
-use crate::blocking::{self, BATCH_CHECKS};
+use crate::blocking;
 use crate::problem::{of_plan, of_refusal};
 use crate::request::body;
 use crate::{DataState, refuse_snapshot, respond, strict};
@@ -94,6 +94,7 @@ struct Chunk {
 impl Batch {
     /// Checks the records of a chunk and puts their plans into the writer's queue.
     async fn begin(self: Arc<Self>, chunk: Vec<Sent>) -> Result<Chunk, Problem> {
+        let places = Arc::clone(&self.state.api.work.batch_checks);
         let check = move || {
             let DataState { api, access } = &self.state;
             let client = self.caller.again(access).map(|recognized| recognized.client);
@@ -115,7 +116,7 @@ impl Batch {
             let begun = self.caller.begin_all(access, &api.store, documents, &*self);
             Chunk { lines, resources, begun }
         };
-        blocking::run(&BATCH_CHECKS, check).await
+        blocking::run(&places, check).await
     }
 
     /// Waits for the plans of a chunk and answers its lines.

@@ -1,44 +1,83 @@
 //! Runs long work away from the threads that answer requests.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use homeroom_http::{BudgetFigures, Problem};
 use tokio::sync::Semaphore;
 
-/// Most pieces of work of one sort at the same time.
-const PLACES_MAX: usize = 2;
+/// How much long work of each sort is done at a time.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkLimits {
+    /// Most chunks of batches that are checked.
+    pub batch_checks: usize,
+    /// Most bodies of more than 64 KiB that are parsed.
+    pub large_bodies: usize,
+    /// Most lists that are compressed away from the threads that answer.
+    pub compressed_lists: usize,
+}
 
-/// Places for chunks of batches that are being checked.
-pub(crate) static BATCH_CHECKS: Places = Places::new("batch_checks");
-/// Places for parsing bodies that are not small.
-pub(crate) static LARGE_BODIES: Places = Places::new("large_bodies");
-/// Places for lists that are compressed away from the threads that answer.
-pub(crate) static COMPRESSED_LISTS: Places = Places::new("compressed_lists");
+impl Default for WorkLimits {
+    fn default() -> Self {
+        Self { batch_checks: 2, large_bodies: 2, compressed_lists: 2 }
+    }
+}
 
-/// Returns the figures of all places.
-pub(crate) fn figures() -> impl Iterator<Item = BudgetFigures> {
-    [&BATCH_CHECKS, &LARGE_BODIES, &COMPRESSED_LISTS].into_iter().map(Places::figures)
+/// The places for long work; clones share them.
+#[derive(Debug, Clone)]
+pub struct Work {
+    /// For chunks of batches that are being checked.
+    pub(crate) batch_checks: Arc<Places>,
+    /// For parsing bodies that are not small.
+    pub(crate) large_bodies: Arc<Places>,
+    /// For lists that are compressed away from the threads that answer.
+    pub(crate) compressed_lists: Arc<Places>,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self::new(WorkLimits::default())
+    }
+}
+
+impl Work {
+    /// Creates the places, all free.
+    pub fn new(limits: WorkLimits) -> Self {
+        let places = |name, size| Arc::new(Places::new(name, size));
+        Self {
+            batch_checks: places("batch_checks", limits.batch_checks),
+            large_bodies: places("large_bodies", limits.large_bodies),
+            compressed_lists: places("compressed_lists", limits.compressed_lists),
+        }
+    }
+
+    /// Returns the figures of all places.
+    pub(crate) fn figures(&self) -> [BudgetFigures; 3] {
+        [&self.batch_checks, &self.large_bodies, &self.compressed_lists]
+            .map(|places| places.figures())
+    }
 }
 
 /// Places for work of one sort. What waits for one is limited by the places of its requests.
+#[derive(Debug)]
 pub(crate) struct Places {
     name: &'static str,
-    free: Semaphore,
+    size: usize,
+    free: Arc<Semaphore>,
     waiting: AtomicU64,
 }
 
 impl Places {
-    /// Creates the places, all free.
-    pub(crate) const fn new(name: &'static str) -> Self {
-        Self { name, free: Semaphore::const_new(PLACES_MAX), waiting: AtomicU64::new(0) }
+    fn new(name: &'static str, size: usize) -> Self {
+        Self { name, size, free: Arc::new(Semaphore::new(size)), waiting: AtomicU64::new(0) }
     }
 
     /// Returns their figures; work that waits counts as well, beyond the size.
     pub(crate) fn figures(&self) -> BudgetFigures {
-        let taken = PLACES_MAX.saturating_sub(self.free.available_permits()) as u64;
+        let taken = self.size.saturating_sub(self.free.available_permits()) as u64;
         BudgetFigures {
             name: self.name,
-            size: PLACES_MAX as u64,
+            size: self.size as u64,
             used: taken + self.waiting.load(Ordering::Relaxed),
             refused: 0,
         }
@@ -63,12 +102,12 @@ impl Drop for Waits<'_> {
 ///
 /// 500 if `work` panics.
 pub(crate) async fn run<T: Send + 'static>(
-    places: &'static Places,
+    places: &Places,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Problem> {
     places.waiting.fetch_add(1, Ordering::Relaxed);
     let waits = Waits(&places.waiting);
-    let place = places.free.acquire().await.map_err(Problem::internal)?;
+    let place = Arc::clone(&places.free).acquire_owned().await.map_err(Problem::internal)?;
     drop(waits);
     let working = homeroom_store::spawn_blocking(move || {
         let done = work();
@@ -80,7 +119,6 @@ pub(crate) async fn run<T: Send + 'static>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
@@ -93,7 +131,8 @@ mod tests {
 
     #[tokio::test]
     async fn work_of_callers_who_hang_up_still_counts_against_the_limit() {
-        let places: &Places = Box::leak(Box::new(Places::new("tried")));
+        const PLACES: usize = 3;
+        let places = &Places::new("tried", PLACES);
         let kept = Arc::new(());
         let (begun, all_begun) = channel();
         let (end, may_end) = channel::<()>();
@@ -109,13 +148,13 @@ mod tests {
             assert!(timeout(BRIEF, request).await.is_err(), "it is given up");
         }
 
-        assert_eq!(Arc::strong_count(&kept), 1 + PLACES_MAX, "what it keeps is with the work");
-        assert_eq!(places.figures().used, PLACES_MAX as u64, "nobody waits any more");
+        assert_eq!(Arc::strong_count(&kept), 1 + PLACES, "what it keeps is with the work");
+        assert_eq!(places.figures().used, PLACES as u64, "nobody waits any more");
         drop((begun, end));
         assert!(run(places, || ()).await.is_ok());
         // All work that began has ended by now, or ends here.
-        assert_eq!(all_begun.iter().count(), PLACES_MAX);
-        _ = places.free.acquire_many(u32::try_from(PLACES_MAX).unwrap()).await.unwrap();
+        assert_eq!(all_begun.iter().count(), PLACES);
+        _ = places.free.acquire_many(u32::try_from(PLACES).unwrap()).await.unwrap();
         // The place is free a moment before the thread lets go of what the request keeps.
         let let_go = async {
             while Arc::strong_count(&kept) > 1 {

@@ -8,7 +8,7 @@ use homeroom_access::Call;
 use homeroom_http::{Body, Coding, Problem, Response, coding_of};
 use http::{HeaderValue, header};
 
-use crate::blocking::{self, COMPRESSED_LISTS};
+use crate::blocking::{self, Places};
 
 /// Fewest bytes that are compressed: shorter lists fit into a packet or two anyway.
 const COMPRESSED_MIN: usize = 1_400;
@@ -17,7 +17,8 @@ const INLINE_MAX: usize = 32 << 10;
 /// The fastest level: it saves most of what the slower ones do.
 const LEVEL: Compression = Compression::fast();
 
-/// Returns the same list, compressed if the caller asks for that and it is worth it.
+/// Returns the same list, compressed if the caller asks for that and it is worth it. `places` are those of long
+/// lists.
 ///
 /// A list has no entity tag, so none has to tell the codings apart. Single documents, which have one,
 /// are never compressed.
@@ -25,7 +26,11 @@ const LEVEL: Compression = Compression::fast();
 /// # Errors
 ///
 /// 500 where compressing fails.
-pub(crate) async fn coded(call: &Call, response: Response) -> Result<Response, Problem> {
+pub(crate) async fn coded(
+    call: &Call,
+    response: Response,
+    places: &Places,
+) -> Result<Response, Problem> {
     let (mut head, body) = response.into_parts();
     head.headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     let whole = match (coding_of(call), body.as_whole()) {
@@ -36,7 +41,7 @@ pub(crate) async fn coded(call: &Call, response: Response) -> Result<Response, P
     let compressed = if whole.len() <= INLINE_MAX {
         compress(&whole)
     } else {
-        blocking::run(&COMPRESSED_LISTS, move || compress(&whole)).await?
+        blocking::run(places, move || compress(&whole)).await?
     };
     head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     Ok(Response::from_parts(head, Body::from(compressed)))

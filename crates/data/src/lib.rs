@@ -53,6 +53,7 @@ pub use api::{DataApi, SCOPE};
 pub(crate) use api::{DataState, no_snapshot, refuse_snapshot};
 pub use batch::{BATCH_ANSWER_BYTES_MAX, BATCH_BYTES_MAX, BATCH_LINES_MAX};
 pub use batch_places::{BATCHES_MAX, BATCHES_OF_KEY_MAX, BatchPlaces};
+pub use blocking::{Work, WorkLimits};
 pub use composites::{CompositeError, Composites};
 pub use explain::manage;
 pub use problem::problem_of;

@@ -80,7 +80,7 @@ impl FrontDoor {
         let answers = Arc::new(AnswerRoom::new(&budgets, &callers, &limits));
         let waiting = Arc::clone(&answers);
         metrics.watch_queues(move || waiting.figures().to_vec());
-        let pacing = Arc::new(Pacing::default());
+        let pacing = Arc::new(Pacing::new(limits.held_refusals));
         let held = Arc::clone(&pacing);
         metrics.watch_queues(move || vec![held.figures()]);
         let (connected, size) = (Arc::clone(&callers), limits.waiting_connections);

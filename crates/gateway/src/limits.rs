@@ -27,6 +27,8 @@ pub struct Limits {
     /// Most connections that wait for a place because their address has used up its share; beyond
     /// that the one that has waited longest is closed.
     pub waiting_connections: usize,
+    /// Most refusals that are held for a moment where there are many; beyond that they are sent at once.
+    pub held_refusals: u64,
     /// Most bytes of large answers (more than 16 KiB) that their callers have not read yet.
     pub answer_bytes: usize,
     /// The same for answers on public routes, so that anonymous callers cannot use up the clients'
@@ -51,6 +53,7 @@ impl Default for Limits {
             waiting_answer_bytes: 64 << 20,
             waiting_public_answer_bytes: 16 << 20,
             waiting_connections: 16,
+            held_refusals: 4_096,
             answer_bytes: 512 << 20,
             public_answer_bytes: 128 << 20,
             trust_forwarded: false,

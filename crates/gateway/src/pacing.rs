@@ -14,8 +14,6 @@ const WINDOW_MS: u64 = 100;
 const AT_ONCE: u64 = 100;
 /// How long a further one is held.
 const HELD: Duration = Duration::from_millis(20);
-/// Most refusals that are held; beyond that they are sent at once.
-const HELD_MAX: u64 = 4_096;
 
 /// The refusals of a front door.
 #[derive(Debug)]
@@ -23,6 +21,8 @@ pub(crate) struct Pacing {
     begun: Instant,
     /// The number of the present window in the upper half, and the refusals in it in the lower.
     window: AtomicU64,
+    /// Most refusals that are held; beyond that they are sent at once.
+    held_max: u64,
     held: AtomicU64,
     not_held: AtomicU64,
 }
@@ -36,14 +36,13 @@ impl Drop for Held<'_> {
     }
 }
 
-impl Default for Pacing {
-    fn default() -> Self {
-        let [window, held, not_held] = [0; 3].map(AtomicU64::new);
-        Self { begun: Instant::now(), window, held, not_held }
-    }
-}
-
 impl Pacing {
+    /// Makes the pacing of a front door, which holds so many refusals.
+    pub(crate) fn new(held_max: u64) -> Self {
+        let [window, held, not_held] = [0; 3].map(AtomicU64::new);
+        Self { begun: Instant::now(), window, held_max, held, not_held }
+    }
+
     /// Holds a refusal if there are many.
     pub(crate) async fn hold(&self) {
         let now_ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -51,7 +50,7 @@ impl Pacing {
             return;
         }
         let held = Held(&self.held);
-        if self.held.fetch_add(1, Ordering::Relaxed) < HELD_MAX {
+        if self.held.fetch_add(1, Ordering::Relaxed) < self.held_max {
             tokio::time::sleep(HELD).await;
         } else {
             self.not_held.fetch_add(1, Ordering::Relaxed);
@@ -75,7 +74,7 @@ impl Pacing {
     pub(crate) fn figures(&self) -> BudgetFigures {
         let [used, refused] =
             [&self.held, &self.not_held].map(|count| count.load(Ordering::Relaxed));
-        BudgetFigures { name: "held_refusals", size: HELD_MAX, used, refused }
+        BudgetFigures { name: "held_refusals", size: self.held_max, used, refused }
     }
 }
 
@@ -85,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_first_refusals_of_each_window_are_sent_at_once() {
-        let pacing = Pacing::default();
+        let pacing = Pacing::new(1);
 
         for window in [0, 1, 7] {
             let many = (0..300).filter(|_| pacing.is_one_of_many(window * WINDOW_MS + 3)).count();
@@ -96,8 +95,8 @@ mod tests {
 
     #[tokio::test]
     async fn refusals_beyond_the_number_that_is_held_are_sent_at_once() {
-        let pacing = Pacing::default();
-        pacing.held.store(HELD_MAX, Ordering::Relaxed);
+        let pacing = Pacing::new(7);
+        pacing.held.store(7, Ordering::Relaxed);
 
         for _ in 0..10_000 {
             pacing.hold().await;
@@ -105,6 +104,6 @@ mod tests {
 
         let figures = pacing.figures();
         assert!(figures.refused > 1_000, "{figures:?}");
-        assert_eq!(figures.used, HELD_MAX);
+        assert_eq!((figures.size, figures.used), (7, 7));
     }
 }

@@ -15,7 +15,7 @@ use homeroom_bulk_api::BulkService;
 use homeroom_course::{Courses, Origins};
 use homeroom_data::composites::{self, Composites};
 use homeroom_data::metadata::{self, Credentials, Metadata, PageRequest, Shown};
-use homeroom_data::{BatchPlaces, DataApi};
+use homeroom_data::{BatchPlaces, DataApi, Work, WorkLimits};
 use homeroom_document::Catalog;
 use homeroom_export::views::{Dialect, renew, views};
 use homeroom_gateway::{FrontDoor, GateLimits, Gates, Limits, Metrics};
@@ -136,9 +136,14 @@ impl App {
         keep_standard(&store, standard)?;
         let catalog = Catalog::bind(Arc::clone(&standard.model), &store)
             .map_err(|e| Failure::because("binding the model to the store", e))?;
-        let BudgetsConfig { batches, batches_of_key, .. } = config.budgets;
-        let batches = BatchPlaces::new(batches as usize, batches_of_key as usize);
-        let data = DataApi { batches, ..DataApi::new(Arc::new(catalog), store.clone()) };
+        let budgets = &config.budgets;
+        let batches = BatchPlaces::new(budgets.batches as usize, budgets.batches_of_key as usize);
+        let work = Work::new(WorkLimits {
+            batch_checks: budgets.batch_checks as usize,
+            large_bodies: budgets.large_bodies as usize,
+            compressed_lists: budgets.compressed_lists as usize,
+        });
+        let data = DataApi { batches, work, ..DataApi::new(Arc::new(catalog), store.clone()) };
         let newest = store.newest_change_version().await;
         let mut seeded = String::new();
         if newest.map_err(|e| Failure::because("opening the store", e))? == 0 {
@@ -153,7 +158,6 @@ impl App {
             seeded = counts.collect::<Vec<_>>().join(", ");
             tracing::info!(holds = seeded, "made a new store");
         }
-        let budgets = &config.budgets;
         let limits = ApisLimits {
             gates: Gates::new(gates(budgets)),
             issuer_keys: budgets.issuer_keys,
@@ -168,6 +172,7 @@ impl App {
             .with_options(config.courses.options());
         let recognition = AccessConfig {
             live_tokens_max: config.server.client_tokens_max,
+            key_lookups: budgets.key_lookups.into(),
             public_url: config.server.public_url.clone(),
             ..AccessConfig::default()
         };
@@ -363,6 +368,9 @@ pub fn store_options(config: &Config) -> Options {
     options.queue_time = config.store.queue_time.0;
     options.list_queue = config.budgets.store_lists as usize;
     options.scan_queue = config.budgets.store_scans as usize;
+    options.list_connections = config.budgets.store_list_connections as usize;
+    options.scan_connections = config.budgets.store_scan_connections as usize;
+    options.probes = config.budgets.store_probes as usize;
     options.list_deadline = config.store.list_deadline.0;
     options.cache_kib = config.store.cache_kib;
     options

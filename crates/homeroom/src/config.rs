@@ -5,6 +5,7 @@
 //! bucket do not.
 
 mod bucket;
+mod budgets;
 mod check;
 mod duration;
 mod layers;
@@ -16,12 +17,12 @@ mod wording;
 
 use std::path::{Path, PathBuf};
 
+pub use budgets::BudgetsConfig;
 pub use duration::HumanDuration;
 pub use layers::{ConfigError, Layers, Origin};
 pub use place::StorePlace;
 pub use sections::{
-    BudgetsConfig, Config, DEFAULT_VERSION, LogConfig, LogFormat, Part, RequestLog, ServerConfig,
-    StandardConfig,
+    Config, DEFAULT_VERSION, LogConfig, LogFormat, Part, RequestLog, ServerConfig, StandardConfig,
 };
 
 /// The environment variable with the password of a database whose URL has none, as in libpq.

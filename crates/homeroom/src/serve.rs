@@ -243,7 +243,7 @@ impl Server {
         if self.config.server.serves(Part::Gateway) {
             let apis = Arc::clone(&self.app.apis);
             let begun = apis.serve_at(&self.door).await;
-            publishing = Some(tokio::spawn(publish(apis, begun, is_shared)));
+            publishing = Some(tokio::spawn(publish(apis, begun)));
         }
         let control = self.control.map(|control| control.serve(self.app.clone()));
         let sweeping = tokio::spawn(sweep(self.app.blobs.clone()));
@@ -322,6 +322,7 @@ fn limits(config: &Config) -> Limits {
         waiting_answer_bytes: bytes(budgets.waiting_answers_mib),
         waiting_public_answer_bytes: bytes(budgets.waiting_public_answers_mib),
         waiting_connections: budgets.waiting_connections as usize,
+        held_refusals: budgets.held_refusals.into(),
         answer_bytes: bytes(budgets.answers_mib),
         public_answer_bytes: bytes(budgets.public_answers_mib),
         trust_forwarded: config.server.trust_forwarded,
@@ -410,9 +411,9 @@ fn kinds(config: &Config, app: &App) -> Vec<Kind> {
     kinds
 }
 
-/// Follows changes of what is published that other nodes make, if there can be other nodes, and of its secrets;
-/// `done` is how the first reading ended.
-async fn publish(apis: Arc<Apis>, mut done: Result<(), ApisError>, is_shared: bool) {
+/// Follows changes of what is published, of other nodes and of this one, and of its secrets; `done` is how the first
+/// reading ended.
+async fn publish(apis: Arc<Apis>, mut done: Result<(), ApisError>) {
     let mut is_behind = false;
     loop {
         if let Err(error) = &done
@@ -422,7 +423,7 @@ async fn publish(apis: Arc<Apis>, mut done: Result<(), ApisError>, is_shared: bo
         }
         is_behind = done.is_err();
         tokio::time::sleep(FOLLOW).await;
-        done = if is_shared || is_behind { apis.follow().await } else { apis.look_again().await };
+        done = apis.follow().await;
     }
 }
 

@@ -204,7 +204,8 @@ async fn get(state: CompositeState, call: Call) -> Result<Response, Problem> {
                 let page = many(&api, reading.granted(), base, (&node, &asked), &paging).await;
                 if reading.holds()? {
                     let (body, total, next) = page?;
-                    let answer = coded(&call, respond::list(body, next, total)).await?;
+                    let answer = respond::list(body, next, total);
+                    let answer = coded(&call, answer, &api.work.compressed_lists).await?;
                     return Ok(strict::as_asked(&call, answer));
                 }
             }

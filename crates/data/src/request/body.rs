@@ -10,7 +10,7 @@ use homeroom_http::{Kind, Problem};
 use homeroom_model::Resource;
 use homeroom_store::Uuid;
 
-use crate::blocking::{self, LARGE_BODIES};
+use crate::blocking;
 use crate::{DataApi, problem_of, strict};
 
 /// Reads and checks the document that a request sends; `id` is that of the address.
@@ -38,11 +38,11 @@ pub(super) async fn read(
     let parsed = if bytes.len() <= SMALL_BODY {
         parse(&api.catalog, resource, &bytes, id, is_strict)?
     } else {
-        // A long body does not occupy a worker; at most two are parsed at a time.
+        // A long body does not occupy a worker.
         let (catalog, resource) = (Arc::clone(&api.catalog), resource.id);
         let parse =
             move || parse(&catalog, catalog.model.resource(resource), &bytes, id, is_strict);
-        blocking::run(&LARGE_BODIES, parse).await??
+        blocking::run(&api.work.large_bodies, parse).await??
     };
     match parsed {
         Ok(document) => Ok(document),

@@ -31,7 +31,8 @@ pub async fn deletes(
     if let Some(total) = deleted.total {
         response.headers_mut().insert("total-count", total.into());
     }
-    Ok(strict::as_asked(&call, coded(&call, response).await?))
+    let response = coded(&call, response, &api.work.compressed_lists).await?;
+    Ok(strict::as_asked(&call, response))
 }
 
 /// Lists changes of identities: the list is empty as long as identities cannot change.

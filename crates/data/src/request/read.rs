@@ -60,7 +60,8 @@ pub async fn list(DataState { api, access }: DataState, call: Call) -> Result<Re
             next_query(&call.query, token, paging.limit)
         )
     });
-    let answer = coded(&call, respond::page(&api.catalog, &page.rows, next, link, total)).await?;
+    let answer = respond::page(&api.catalog, &page.rows, next, link, total);
+    let answer = coded(&call, answer, &api.work.compressed_lists).await?;
     Ok(strict::as_asked(&call, answer))
 }
 

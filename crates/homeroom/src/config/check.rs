@@ -6,10 +6,13 @@ use homeroom_blobs::BucketSettings;
 use homeroom_http::Cors;
 
 use super::bucket::{ENDPOINT, is_endpoint};
-use super::sections::{BlobsConfig, BudgetsConfig, Config, JobsConfig};
+use super::budgets::zero_budget;
+use super::sections::{BlobsConfig, Config, JobsConfig};
 
 /// The greatest length of the write queue.
 const QUEUE_MAX: u32 = 1 << 20;
+/// The smallest number of reads that the database has not answered: one for each connection that they share.
+const PROBES_MIN: u32 = 2;
 /// The names of log levels, from nothing to everything.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
@@ -71,6 +74,9 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
             format!("must be more than {TRANSFORM_MIB_ALONE}, which are for one body alone");
         return Some(("budgets.transform_bytes_mib", right));
     }
+    if config.budgets.store_probes < PROBES_MIN {
+        return Some(("budgets.store_probes", format!("must be at least {PROBES_MIN}")));
+    }
     if config.budgets.upstream_wait.0.is_zero() {
         return Some(("budgets.upstream_wait", "must be longer than zero".into()));
     }
@@ -127,34 +133,6 @@ fn flaw_of_bucket(blobs: &BlobsConfig) -> Option<(&'static str, String)> {
     }
     let endpoint = blobs.endpoint.as_ref().filter(|endpoint| !is_endpoint(endpoint));
     endpoint.map(|_| ("blobs.endpoint", ENDPOINT.to_owned()))
-}
-
-/// Returns the name of the first budget that has no room for anything.
-fn zero_budget(budgets: &BudgetsConfig) -> Option<&'static str> {
-    [
-        ("budgets.lists", budgets.lists),
-        ("budgets.store_lists", budgets.store_lists),
-        ("budgets.store_scans", budgets.store_scans),
-        ("budgets.batches", budgets.batches),
-        ("budgets.batches_of_key", budgets.batches_of_key),
-        ("budgets.upstream_calls", budgets.upstream_calls),
-        ("budgets.upstream_waiting", budgets.upstream_waiting),
-        ("budgets.upstream_streams", budgets.upstream_streams),
-        ("budgets.issuer_keys", budgets.issuer_keys),
-        ("budgets.issuer_tokens", budgets.issuer_tokens),
-        ("budgets.transforms", budgets.transforms.unwrap_or(1)),
-        ("budgets.streams_mib", budgets.streams_mib),
-        ("budgets.stranger_bodies_mib", budgets.stranger_bodies_mib),
-        ("budgets.bodies_mib", budgets.bodies_mib),
-        ("budgets.answers_mib", budgets.answers_mib),
-        ("budgets.public_answers_mib", budgets.public_answers_mib),
-        ("budgets.waiting_answers_mib", budgets.waiting_answers_mib),
-        ("budgets.waiting_public_answers_mib", budgets.waiting_public_answers_mib),
-        ("budgets.waiting_connections", budgets.waiting_connections),
-        ("budgets.metadata_documents", budgets.metadata_documents),
-    ]
-    .into_iter()
-    .find_map(|(name, size)| (size == 0).then_some(name))
 }
 
 /// What the longest answer needs that is changed, with what it is changed to.

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use homeroom_blobs::{BlobPlace, BucketSettings, Limits as BlobLimits};
 use homeroom_course::Options as CoursesOptions;
@@ -10,6 +9,7 @@ use homeroom_jobs::{Kind, Limits as JobLimits, Times as JobTimes};
 use homeroom_store::StoreUrl;
 use serde::{Deserialize, Serialize};
 
+use super::budgets::BudgetsConfig;
 use super::duration::HumanDuration;
 use super::place::StorePlace;
 use super::secret::Secret;
@@ -471,94 +471,6 @@ impl Default for StandardConfig {
             model: None,
             composites: vec![],
             change_store: false,
-        }
-    }
-}
-
-/// How much requests share and how much may wait.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct BudgetsConfig {
-    /// Maximum number of requests in flight that read many documents. Default: 512.
-    pub lists: u32,
-    /// Maximum number of lists and counts that wait for a thread or a connection of the store.
-    /// Default: 512.
-    pub store_lists: u32,
-    /// The same for filters without an index. Default: 512.
-    pub store_scans: u32,
-    /// Maximum number of batches that are read at the same time. Default: 16.
-    pub batches: u32,
-    /// How many of them one key may have. Default: 4.
-    pub batches_of_key: u32,
-    /// Maximum number of calls to the upstreams of a published API at a time; where answers become
-    /// slow, there are fewer. Default: 4096.
-    pub upstream_calls: u32,
-    /// Maximum number of calls of an API that wait for their turn. Default: 4096.
-    pub upstream_waiting: u32,
-    /// Longest wait of such a call. Default: `500ms`.
-    pub upstream_wait: HumanDuration,
-    /// Maximum number of request bodies on their way to the upstreams of an API, and of connections that
-    /// have changed their protocol. Default: 4096.
-    pub upstream_streams: u32,
-    /// Maximum number of requests that wait until the keys of their tokens' issuers are read; those of one
-    /// issuer have at most half of what is free. Default: 1024.
-    pub issuer_keys: u32,
-    /// Maximum number of tokens of an issuer that are remembered as checked; beyond it some are checked again
-    /// when they are used. Default: 10000.
-    pub issuer_tokens: u32,
-    /// Maximum number of bodies of more than 64 KiB that published APIs change at a time. Default: none,
-    /// half as many as there are cores.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub transforms: Option<u32>,
-    /// Maximum size of these bodies and of what they are changed to, in MiB; 64 of them are for one body alone
-    /// that finds no more room. Default: 192.
-    pub transform_bytes_mib: u32,
-    /// Maximum size of open HTTP/2 requests, without their bodies, in MiB. Default: 64.
-    pub streams_mib: u32,
-    /// Maximum size of request bodies on public routes, in MiB. Default: 32.
-    pub stranger_bodies_mib: u32,
-    /// Maximum size of all other request bodies that do not arrive at once, in MiB. Default: 256.
-    pub bodies_mib: u32,
-    /// Maximum size of large answers that their callers have not read, in MiB. Default: 512.
-    pub answers_mib: u32,
-    /// The same for answers on public routes. Default: 128.
-    pub public_answers_mib: u32,
-    /// Maximum size of answers that wait for room among these, in MiB. Default: 64.
-    pub waiting_answers_mib: u32,
-    /// The same for answers on public routes. Default: 16.
-    pub waiting_public_answers_mib: u32,
-    /// Maximum number of connections that wait for a place because their address has used up its
-    /// share. Default: 16.
-    pub waiting_connections: u32,
-    /// Maximum number of requests that wait until a large metadata document is written. Default: 32.
-    pub metadata_documents: u32,
-}
-
-impl Default for BudgetsConfig {
-    fn default() -> Self {
-        Self {
-            lists: 512,
-            store_lists: 512,
-            store_scans: 512,
-            batches: 16,
-            batches_of_key: 4,
-            upstream_calls: 4_096,
-            upstream_waiting: 4_096,
-            upstream_wait: HumanDuration(Duration::from_millis(500)),
-            upstream_streams: 4_096,
-            issuer_keys: 1_024,
-            issuer_tokens: 10_000,
-            transforms: None,
-            transform_bytes_mib: 192,
-            streams_mib: 64,
-            stranger_bodies_mib: 32,
-            bodies_mib: 256,
-            answers_mib: 512,
-            public_answers_mib: 128,
-            waiting_answers_mib: 64,
-            waiting_public_answers_mib: 16,
-            waiting_connections: 16,
-            metadata_documents: 32,
         }
     }
 }

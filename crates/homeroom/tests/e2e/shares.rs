@@ -296,6 +296,11 @@ fn documented() -> (BTreeSet<String>, BTreeSet<String>) {
     let (_, table) = guide.split_once("## All budgets").unwrap();
     let (table, _) = table.split_once("\n## ").unwrap();
     let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    for (name, row) in rows.clone() {
+        let is_set = ["budgets", "server", "store", "jobs"];
+        let is_set = is_set.iter().any(|section| row.contains(&format!("`{section}.")));
+        assert!(is_set, "the guide names no setting for the size of {name}");
+    }
     let (of_database, of_file): (Vec<_>, Vec<_>) =
         rows.partition(|(_, row)| row.starts_with("on PostgreSQL only"));
     let names = |rows: Vec<(&str, &str)>| rows.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -310,6 +315,38 @@ fn the_guide_lists_every_budget_and_the_metrics_have_size_use_and_refusals_of_ea
     for database in Database::on_each_server() {
         expect_budgets(&Place::with_store(&database.url()), &of_both);
     }
+}
+
+#[test]
+fn budgets_have_the_sizes_that_the_configuration_states() {
+    const STATED: [(&str, i64); 8] = [
+        ("key_lookups", 11),
+        ("batch_checks", 12),
+        ("large_bodies", 13),
+        ("compressed_lists", 14),
+        ("held_refusals", 15),
+        ("store_list_connections", 3),
+        ("store_scan_connections", 1),
+        ("store_probes", 17),
+    ];
+    Place::on_each_store(|place| {
+        let stated = STATED.map(|(name, size)| {
+            (format!("HOMEROOM_BUDGETS__{}", name.to_ascii_uppercase()), size.to_string())
+        });
+        let environment: Vec<_> = stated.iter().map(|(name, size)| (&**name, &**size)).collect();
+
+        let server = Server::start_with(place, &environment);
+        let mut client = server.client_of(&place.key("FullAccess"));
+        ordinary_work_is_done(&mut client, "small");
+
+        let is_file = !place.store_url().starts_with("postgres");
+        for (name, size) in STATED {
+            if !(is_file && name.starts_with("store_")) {
+                let name = format!("homeroom_budget_size{{budget=\"{name}\"}}");
+                assert_eq!(metric(&server, &name), size, "{name}");
+            }
+        }
+    });
 }
 
 fn expect_budgets(place: &Place, expected: &BTreeSet<String>) {

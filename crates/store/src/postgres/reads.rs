@@ -33,10 +33,6 @@ use crate::waiting::{QueueLoad, QueueName};
 
 /// Connections that probes share.
 const PROBES: usize = 2;
-/// Short lists that run at the same time.
-const SHORT: usize = 4;
-/// Long lists that run at the same time.
-const LONG: usize = 2;
 
 /// A statement with its arguments.
 pub(super) type BoundStatement<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
@@ -63,10 +59,12 @@ impl Reads {
             connector,
             runtime,
             deadline,
-            probes: (0..PROBES).map(|_| Arc::default()).collect(),
+            probes: (0..PROBES)
+                .map(|at| Arc::new(Slot::new((options.probes + at) / PROBES)))
+                .collect(),
             next_probe: AtomicUsize::new(0),
-            short: Lane::new(short, SHORT, options.list_queue),
-            long: Lane::new(long, LONG, options.scan_queue),
+            short: Lane::new(short, options.list_connections, options.list_queue),
+            long: Lane::new(long, options.scan_connections, options.scan_queue),
             outage: Arc::default(),
             is_closed: AtomicBool::new(false),
         }

@@ -18,6 +18,12 @@ pub struct Options {
     pub list_queue: usize,
     /// The same for filters without an index.
     pub scan_queue: usize,
+    /// PostgreSQL: connections on which lists run, one at a time on each.
+    pub list_connections: usize,
+    /// PostgreSQL: connections on which filters without an index run.
+    pub scan_connections: usize,
+    /// PostgreSQL: most reads of index entries that the database has not answered; further ones wait.
+    pub probes: usize,
     /// Longest time that a plan may wait for the writer; after it, it is not run.
     pub queue_time: Duration,
     /// Longest time that a list or count may take, waiting included.
@@ -53,6 +59,9 @@ impl Options {
             queue: 1_024,
             list_queue: 512,
             scan_queue: 512,
+            list_connections: 4,
+            scan_connections: 2,
+            probes: 512,
             queue_time: Duration::from_secs(20),
             list_deadline: Duration::from_secs(5),
             page_bytes: 4_096,

@@ -12,9 +12,6 @@ use crate::postgres::connection::{Connector, Role, Shared};
 use crate::postgres::error::Fault;
 use crate::postgres::reads::outage::Outage;
 
-/// Most probes that the server has not answered yet; further ones wait on this side. An abandoned
-/// probe counts until its answer has come, so that no client fills the connection by hanging up.
-const PROBES_MAX: usize = 256;
 /// A query without effect. The server answers in order, so when it is answered, so is everything
 /// before it.
 const NOTHING: &str = "SELECT 1";
@@ -22,22 +19,24 @@ const NOTHING: &str = "SELECT 1";
 /// A slot for one connection.
 pub(super) struct Slot {
     current: Mutex<Option<Shared>>,
+    /// Most probes that the server has not answered yet; further ones wait on this side. An abandoned
+    /// probe counts until its answer has come, so that no client fills the connection by hanging up.
+    size: usize,
     places: Arc<Semaphore>,
     /// Held while a connection is opened, so that only one is.
     making: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl Default for Slot {
-    fn default() -> Self {
-        let places = Arc::new(Semaphore::new(PROBES_MAX));
-        Self { current: Mutex::default(), places, making: Arc::default() }
-    }
-}
-
 impl Slot {
+    /// Creates a slot for so many probes at a time.
+    pub(super) fn new(size: usize) -> Self {
+        let places = Arc::new(Semaphore::new(size));
+        Self { current: Mutex::default(), size, places, making: Arc::default() }
+    }
+
     /// Returns the number of probes that it takes at a time, and how many it has.
     pub(super) fn load(&self) -> (usize, usize) {
-        (PROBES_MAX, PROBES_MAX.saturating_sub(self.places.available_permits()))
+        (self.size, self.size.saturating_sub(self.places.available_permits()))
     }
 
     /// Waits for a place for a probe.
