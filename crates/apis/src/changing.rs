@@ -257,9 +257,8 @@ impl Room<'_> {
 }
 
 fn full(budget: &'static str) -> Problem {
-    Problem::busy(1)
-        .budget(budget)
-        .detail("The server already changes as many long bodies as it has room for.")
+    let detail = "The server already changes as many long bodies as it has room for";
+    Problem::busy(1).budget(budget).detail(format!("{detail} (budget {budget})."))
 }
 
 /// Returns the room that a body needs with what it is changed to.
@@ -364,6 +363,8 @@ mod tests {
         assert_eq!(kept.len(), 5, "half of 128 MiB, twice 8 MiB each, and the room for one more");
         let Err(Unread::Refused(problem)) = refused else { panic!("it is read") };
         assert_eq!(problem.budget, Some("transform_bytes"));
+        let told = problem.detail.as_deref();
+        assert!(told.is_some_and(|told| told.ends_with("(budget transform_bytes).")), "{told:?}");
         assert_eq!(small.ok(), Some(60 << 10), "small ones need none");
         assert_eq!(changing.figures()[1].refused, 2);
         drop(kept);

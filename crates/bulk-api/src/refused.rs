@@ -41,7 +41,7 @@ pub(crate) fn of_store(error: StoreError) -> Problem {
 /// Returns the problem for a failure of the jobs.
 pub(crate) fn of_job(error: JobError) -> Problem {
     match error {
-        JobError::Full { .. } => too_many(error.to_string()),
+        JobError::Full { .. } => too_many(error.to_string()).budget("jobs"),
         JobError::Store(error) => of_store(error),
         JobError::TooLarge { .. } | JobError::Unknown(_) | JobError::Unfit { .. } => {
             Problem::internal(error)

@@ -107,6 +107,7 @@ impl From<Error> for Problem {
             Error::NotOffered(message) => Self::of(Kind::NotImplemented).detail(capital(message)),
             Error::Body(problem) => problem,
             Error::Job(JobError::Full { .. }) => Self::busy(30)
+                .budget("jobs")
                 .detail("Too many jobs are waiting (budget jobs); try again when some are done."),
             Error::Job(JobError::Store(error)) | Error::Store(error) => of_store(error),
             Error::Job(other) => Self::internal(other),

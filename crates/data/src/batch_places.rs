@@ -55,7 +55,7 @@ impl BatchPlaces {
         let of_key = all.get(key).copied().unwrap_or(0);
         let refuse = |problem: Problem, detail: String| {
             places.refused.fetch_add(1, Ordering::Relaxed);
-            Err(problem.detail(detail))
+            Err(problem.budget("batches").detail(detail))
         };
         if of_key >= places.of_key {
             let problem = Problem::of(Kind::TooManyRequests);
@@ -130,6 +130,7 @@ mod tests {
             let problem = refused.unwrap();
             assert_eq!(problem.kind.status().as_u16(), status);
             assert!(problem.detail.as_ref().unwrap().contains("budget batches"), "{problem:?}");
+            assert_eq!(problem.budget, Some("batches"));
         }
         assert_eq!((figures.used, figures.refused), (BATCHES_MAX as u64, 2));
         assert!(take("a").is_ok());

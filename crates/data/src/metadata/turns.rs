@@ -58,7 +58,7 @@ impl Turns {
         }
         let Ok(_waits) = self.waiting.try_acquire() else {
             self.refused.fetch_add(1, Ordering::Relaxed);
-            return Err(Problem::busy(1).detail(
+            return Err(Problem::busy(1).budget("metadata_documents").detail(
                 "The server is already writing such documents for many other requests (budget \
                  metadata_documents).",
             ));
@@ -112,6 +112,7 @@ mod tests {
 
         assert_eq!(refused.kind.status(), 503);
         assert!(refused.detail.as_ref().unwrap().contains("budget metadata_documents"));
+        assert_eq!(refused.budget, Some("metadata_documents"));
         let BudgetFigures { used, refused, .. } = turns.figures();
         assert_eq!((used, refused), (WAITING_MAX as u64, 1));
     }
