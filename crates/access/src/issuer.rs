@@ -29,12 +29,13 @@ pub(crate) fn issuer_of(public: Option<&str>, base_url: &str) -> String {
     format!("{}{prefix}", public.trim_end_matches('/'))
 }
 
-/// Returns the claims `iss` and `aud` of a token: this server, and the APIs that its key may call.
+/// Returns the claims `iss` and `aud` of a token: this server, and the APIs that its key names, without those
+/// whose names only begin as it says.
 pub(crate) fn issued_for(issuer: String, apis: &[String]) -> (Option<String>, Vec<String>) {
     if issuer.len() > ISSUER_BYTES_MAX {
         return (None, vec![]);
     }
-    let names = || apis.iter().filter(|name| *name != "*" && **name != issuer);
+    let names = || apis.iter().filter(|name| !name.ends_with('*') && **name != issuer);
     let fits = names().map(String::len).sum::<usize>() <= AUDIENCE_BYTES_MAX;
     let names: Vec<String> = if fits { names().cloned().collect() } else { vec![] };
     let audience = [issuer.clone()].into_iter().chain(names).collect();
@@ -61,7 +62,9 @@ mod tests {
         let names = |count: usize| (0..count).map(|n| format!("api-{n:03}")).collect::<Vec<_>>();
         let issuer = || "https://a.example".to_owned();
 
-        assert_eq!(issued_for(issuer(), &["*".into()]).1, ["https://a.example"]);
+        for many in ["*", "api-*"] {
+            assert_eq!(issued_for(issuer(), &[many.into()]).1, ["https://a.example"]);
+        }
         assert_eq!(issued_for(issuer(), &names(2)).1, ["https://a.example", "api-000", "api-001"]);
         assert_eq!(issued_for(issuer(), &names(500)), (Some(issuer()), vec![issuer()]));
         assert_eq!(issued_for("x".repeat(600), &names(2)), (None, vec![]));

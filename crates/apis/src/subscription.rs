@@ -15,7 +15,7 @@ pub struct Subscription {
     /// The plan that limits it; without one, each API's own.
     #[serde(default)]
     pub plan: Option<String>,
-    /// Names of APIs; `*` for all.
+    /// Names of APIs; `NAME*` for all whose names begin so, such as the versions of one, and `*` for all.
     pub apis: Vec<String>,
     /// The scopes that it has for operations.
     #[serde(default)]
@@ -25,7 +25,7 @@ pub struct Subscription {
 impl Subscription {
     /// Returns whether it covers an API.
     pub(crate) fn has(&self, api: &str) -> bool {
-        self.apis.iter().any(|name| name == api || name == "*")
+        self.apis.iter().any(|name| covers(name, api))
     }
 
     /// Checks that its plan and its APIs are published.
@@ -47,7 +47,9 @@ impl Subscription {
                 "there is no plan {plan}; plans: {known}"
             )));
         }
-        let is_unknown = |name: &&String| *name != "*" && published.api(name).is_none();
+        let is_unknown = |name: &&String| {
+            *name != "*" && !published.apis().any(|own| covers(name, &own.item.name))
+        };
         if let Some(name) = self.apis.iter().find(is_unknown) {
             let known = published.apis().map(|own| own.item.name.as_str()).take(NAMED_MAX);
             let known = list(known.collect());
@@ -82,5 +84,26 @@ impl Subscription {
         let list = |names: &[String]| Value::Text(serde_json::Value::from(names).to_string());
         let (apis, scopes) = (list(&self.apis), list(&self.scopes));
         vec![key.into(), self.plan.clone().into(), apis, scopes, version.into()]
+    }
+}
+
+/// Returns whether a name of a subscription is that of an API, or its beginning with a `*`.
+fn covers(name: &str, api: &str) -> bool {
+    name.strip_suffix('*').map_or(name == api, |begin| api.starts_with(begin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_star_is_for_all_that_begin_so() {
+        let has = |name: &str, api: &str| {
+            Subscription { apis: vec![name.into()], ..Subscription::default() }.has(api)
+        };
+
+        assert!(has("echo", "echo") && !has("echo", "echo-2"));
+        assert!(has("echo-*", "echo-1") && has("echo-*", "echo-2") && !has("echo-*", "echo"));
+        assert!(has("*", "anything"));
     }
 }

@@ -56,7 +56,7 @@ enum KeysCommand {
         /// Scopes: data, admin, learning, apis [default: data; apis with --apis]
         #[arg(long, value_delimiter = ',')]
         scope: Vec<String>,
-        /// Published APIs that the key may call, by name; * for all
+        /// Published APIs that the key may call, by name; NAME* for all that begin so, * for all
         #[arg(long, value_delimiter = ',', value_name = "NAMES")]
         apis: Vec<String>,
         /// Plan that limits its calls [default: that of each API]
@@ -83,7 +83,7 @@ enum KeysCommand {
     Subscribe {
         /// The key
         key: String,
-        /// Published APIs that the key may call, by name; * for all
+        /// Published APIs that the key may call, by name; NAME* for all that begin so, * for all
         #[arg(long, value_delimiter = ',', value_name = "NAMES", required = true)]
         apis: Vec<String>,
         /// Plan that limits its calls [default: that of each API]
