@@ -347,7 +347,12 @@ impl LiveApi {
                     passing.has_asked();
                     match &answered {
                         Ok(Ok(agreed)) => {
-                            turn.answered();
+                            // As for any other call.
+                            if agreed.status().is_server_error() {
+                                drop(turn);
+                            } else {
+                                turn.answered();
+                            }
                             upstream.counts.answered(begun.elapsed());
                             group.record(upstream, Ended::with(agreed.status()));
                         }

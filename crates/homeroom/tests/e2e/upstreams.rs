@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::support::{Answered, Client, Place, Server, Upstream, eventually};
+use crate::support::{Answered, Client, Place, Server, Upstream, eventually, metric};
 
 /// An echo in a process of its own, which is killed when the value is dropped.
 struct Echo {
@@ -348,12 +348,72 @@ fn without_any_upstream_the_answer_is_503_and_the_first_one_that_is_back_is_aske
     assert_eq!(client.get("/apis/gone/v1/x").status, 200);
     echo.kill();
 
-    for _ in 0..50 {
+    let times = (0..100).map(|_| {
+        let begun = Instant::now();
         let answer = client.get("/apis/gone/v1/x");
         assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")), "{answer:?}");
-    }
+        begun.elapsed()
+    });
+    assert_within(times.collect(), Duration::from_millis(250), "nobody waits to be refused");
     let _back = Echo::start(&place, &echo.address.to_string());
     eventually("it is asked", || client.get("/apis/gone/v1/x").status == 200);
+}
+
+/// Checks that of a hundred times all but one are within a bound, which is lax: other tests run meanwhile.
+fn assert_within(mut times: Vec<Duration>, bound: Duration, what: &str) {
+    assert_eq!(times.len(), 100);
+    times.sort_unstable();
+    assert!(times[98] <= bound, "{what}: {:?}", &times[90..]);
+}
+
+#[test]
+fn an_upstream_that_is_slow_slows_no_other_api() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let (slow, _) = silent();
+    let echo = Upstream::echo();
+    let file = api("slow", &[slow], "timeout = '60s'") + &api("echo", &[echo.url()], "");
+    publish(&place, &file);
+    let hanging: Vec<_> = (0..200)
+        .map(|_| {
+            let mut wire = server.wire();
+            wire.send("GET /apis/slow/v1/x HTTP/1.1\r\nhost: a\r\n\r\n");
+            wire
+        })
+        .collect();
+    let name = "homeroom_api_budget_used{api=\"slow\",budget=\"upstream_calls\"}";
+    eventually("they are at their upstream", || metric(&server, name) == 200);
+    let mut client = server.client();
+
+    let times = (0..100).map(|_| {
+        let begun = Instant::now();
+        assert_eq!(client.get("/apis/echo/v1/x").status, 200);
+        begun.elapsed()
+    });
+
+    assert_within(times.collect(), Duration::from_millis(250), "others are as fast as ever");
+    assert!(hanging.iter().all(|wire| !wire.has_answer()));
+}
+
+#[test]
+fn an_answer_is_an_open_call_of_its_upstream_until_it_has_ended() {
+    let place = Place::new();
+    let server = Server::start(&place);
+    let begins = Upstream::answering(|_| {
+        Answered::With(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhello".to_vec())
+    });
+    publish(&place, &api("begins", &[begins.url()], "timeout = '60s'"));
+    let url = begins.url();
+    let open = format!("homeroom_upstream_open_calls{{api=\"begins\",upstream=\"{url}\"}}");
+    let turns = "homeroom_api_budget_used{api=\"begins\",budget=\"upstream_calls\"}";
+    let mut wire = server.wire();
+
+    wire.send("GET /apis/begins/v1/x HTTP/1.1\r\nhost: a\r\n\r\n");
+    eventually("the answer has begun", || wire.has_answer());
+
+    assert_eq!((metric(&server, &open), metric(&server, turns)), (1, 0));
+    drop(wire);
+    eventually("nobody reads it", || metric(&server, &open) == 0);
 }
 
 #[test]
