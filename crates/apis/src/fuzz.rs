@@ -2,9 +2,16 @@
 
 use homeroom_access::Call;
 use homeroom_http::Problem;
+use serde_json::Value;
 
 pub use crate::issuer::foreign_caller;
 use crate::operations::Operations;
+use crate::unique_json;
+
+/// Reads JSON in which no member is twice; [`None`] for anything else.
+pub fn read_json(text: &[u8]) -> Option<Value> {
+    unique_json::read(text).ok()
+}
 
 /// Finds the operation of a document that a request is for, and checks the request by it. A document that
 /// cannot be published has none.
