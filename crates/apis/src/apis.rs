@@ -1,6 +1,9 @@
 //! All published APIs: what the store says of them, and what is served.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod changes;
+mod refresh;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,22 +11,19 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use homeroom_gateway::{ApiFigures, FrontDoor, Gates};
 use homeroom_http::BudgetFigures;
-use homeroom_store::{Sql, Store, Value};
+use homeroom_store::{Sql, Store};
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Mutex, MutexGuard, watch};
+use tokio::sync::{Mutex, watch};
 
+pub(crate) use self::changes::Told;
 use crate::changing::Changing;
-use crate::check::{Finding, Others, check_beside};
 use crate::definition::{Api, Plan, Published};
-use crate::diff::{Difference, differences};
-use crate::edit::{Edit, Wish};
-use crate::error::{ApisError, DEFINITION_BYTES_MAX};
-use crate::index::{Index, Kept};
+use crate::edit::Wish;
+use crate::error::ApisError;
 use crate::issuer::KeySets;
 use crate::known::Known;
-use crate::limit::{Counting, PlanLimit};
-use crate::missing::missing_secrets;
-use crate::rows::{Kind, Reading, Row, Rows};
+use crate::looking::Looking;
+use crate::rows::Rows;
 use crate::serving::Serving;
 use crate::shared::Shared;
 use crate::sql;
@@ -32,7 +32,7 @@ use crate::upstream::Clients;
 
 /// How often a change is tried when other processes are quicker.
 const TRIES_MAX: usize = 50;
-/// How often everything is read when it changes meanwhile.
+/// The most attempts to read everything at one version.
 const READS_MAX: usize = 5;
 
 /// A request of a command.
@@ -97,6 +97,7 @@ pub struct Apis {
     shared: Arc<Shared>,
     /// Held while something is changed, and while changes of others are read.
     known: Mutex<Known>,
+    looking: Looking,
 }
 
 impl std::fmt::Debug for Apis {
@@ -118,13 +119,12 @@ impl Apis {
             plans: ArcSwap::default(),
             clients: Clients::default(),
             gates: limits.gates,
-            counting: Counting::default(),
             changing: Changing::new(limits.transforms, limits.transform_bytes),
             key_sets: KeySets::new(limits.issuer_keys.into(), limits.issuer_tokens),
             unserved: AtomicU64::new(0),
             upgraded: watch::Sender::new(()),
         });
-        Self { rows: Rows(store), shared, known: Mutex::default() }
+        Self { rows: Rows(store), shared, known: Mutex::default(), looking: Looking::default() }
     }
 
     /// Returns the figures of the calls to upstreams, of those that wait, of long bodies that are changed, and
@@ -170,15 +170,11 @@ impl Apis {
     /// Why it is not done; then nothing has changed.
     pub async fn manage(&self, request: ApisRequest) -> Result<serde_json::Value, ApisError> {
         let done = match request {
-            ApisRequest::Apply { new, prune: true } => {
-                serde_json::to_value(self.apply(*new).await?)
-            }
-            ApisRequest::Apply { new, prune: false } => {
-                serde_json::to_value(self.change(Wish::Beside(&new), &|_| Ok(())).await?)
+            ApisRequest::Apply { new, prune } => {
+                serde_json::to_value(self.change(Wish::of(&new, prune)).await?)
             }
             ApisRequest::Diff { new, prune } => {
-                let wish = if prune { Wish::Exactly(&new) } else { Wish::Beside(&new) };
-                serde_json::to_value(self.diff(wish).await?)
+                serde_json::to_value(self.diff(Wish::of(&new, prune)).await?)
             }
             ApisRequest::Export {} => serde_json::to_value(self.published().await?),
             ApisRequest::Subscribe { key, subscription } => {
@@ -191,121 +187,6 @@ impl Apis {
             }
         };
         done.map_err(|error| ApisError::Damaged(error.to_string()))
-    }
-
-    /// Publishes exactly this: APIs and plans that it does not have are withdrawn. Subscriptions stay.
-    /// Returns what has changed.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it.
-    pub async fn apply(&self, new: Published) -> Result<Vec<Difference>, ApisError> {
-        self.change(Wish::Exactly(&new), &|_| Ok(())).await
-    }
-
-    /// Publishes plans and APIs beside those that are published; of one name, what is published stays.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with them.
-    pub async fn add(&self, more: &Published) -> Result<Vec<Difference>, ApisError> {
-        let mut more = more.clone();
-        {
-            let known = self.current().await?;
-            more.definition.plans.retain(|plan| known.index.plan(&plan.name).is_none());
-            more.definition.apis.retain(|api| known.index.api(&api.name).is_none());
-        }
-        self.change(Wish::Beside(&more), &|_| Ok(())).await
-    }
-
-    /// Does what somebody wishes, if `may` allows it by what is published. It reads, checks, compiles and
-    /// stores what changes, and nothing else. Returns what has changed.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it; paths are those of what is new.
-    pub(crate) async fn change(
-        &self,
-        wish: Wish<'_>,
-        may: &(dyn Fn(&Index) -> Result<(), ApisError> + Sync),
-    ) -> Result<Vec<Difference>, ApisError> {
-        let mut known = self.known.lock().await;
-        let mut tries = 1;
-        loop {
-            self.refresh(&mut known).await?;
-            match self.try_change(wish, may, &mut known).await {
-                Err(ApisError::Meanwhile) if tries < TRIES_MAX => tries += 1,
-                ended => return ended,
-            }
-        }
-    }
-
-    async fn try_change(
-        &self,
-        wish: Wish<'_>,
-        may: &(dyn Fn(&Index) -> Result<(), ApisError> + Sync),
-        known: &mut Known,
-    ) -> Result<Vec<Difference>, ApisError> {
-        may(&known.index)?;
-        let (edit, changed) = self.planned(wish, known).await?;
-        if changed.is_empty() {
-            return Ok(changed);
-        }
-        self.check_plans_in_use(&edit).await?;
-        let is_new = |api: &Api| edit.apis.contains_key(&api.name);
-        let missing =
-            sent(wish).map(|new| missing_secrets(&new.definition, &is_new)).unwrap_or_default();
-        if !missing.is_empty() {
-            return Err(ApisError::Invalid(missing));
-        }
-        if edit.bytes(&known.index)? > DEFINITION_BYTES_MAX {
-            return Err(ApisError::TooLarge);
-        }
-        let version = self.rows.write(known.version, &edit, false).await?;
-        known.forget(&edit, version);
-        self.refresh(known).await?;
-        Ok(changed)
-    }
-
-    /// Returns what a wish would change.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with it.
-    pub(crate) async fn diff(&self, wish: Wish<'_>) -> Result<Vec<Difference>, ApisError> {
-        let known = self.current().await?;
-        Ok(self.planned(wish, &known).await?.1)
-    }
-
-    /// Returns the edit that a wish needs, with what it changes.
-    async fn planned(
-        &self,
-        wish: Wish<'_>,
-        known: &Known,
-    ) -> Result<(Edit, Vec<Difference>), ApisError> {
-        let edit = Edit::of(wish, &known.index)?;
-        let stored = self.rows.documents(&edit.wanted(&known.index, sent(wish))).await?;
-        let is_new = |api: &Api| edit.apis.contains_key(&api.name);
-        let found = faults(wish, &known.index, &is_new, &stored);
-        if !found.is_empty() {
-            return Err(ApisError::Invalid(found));
-        }
-        let (before, after) = edit.before_and_after(&known.index, &stored);
-        let changed = differences(&before, &after);
-        Ok((edit, changed))
-    }
-
-    /// Returns everything that is wrong with a definition that is to be published beside what is published.
-    ///
-    /// # Errors
-    ///
-    /// If the store cannot be read.
-    pub(crate) async fn lint(&self, new: &Published) -> Result<Vec<Finding>, ApisError> {
-        let known = self.current().await?;
-        let named = new.definition.apis.iter().filter_map(|api| api.openapi.clone());
-        let stored = named.filter(|name| known.index.hash(name).is_some()).collect();
-        let stored = self.rows.documents(&stored).await?;
-        Ok(faults(Wish::Beside(new), &known.index, &|_| true, &stored))
     }
 
     /// Returns what is published.
@@ -321,7 +202,7 @@ impl Apis {
             let documents = self.rows.documents(&all).await?;
             let before = known.version;
             self.refresh(&mut known).await?;
-            // The documents are those of the APIs.
+            // No change came between, so APIs and documents fit together.
             if known.version == before {
                 return Ok(Published { definition: known.index.definition(), documents });
             }
@@ -386,26 +267,6 @@ impl Apis {
         Ok((count, all.skip(offset).take(limit).map(|kept| kept.item.clone()).collect()))
     }
 
-    /// Refuses a change that removes the plan of a key: the key would lose its calls.
-    async fn check_plans_in_use(&self, edit: &Edit) -> Result<(), ApisError> {
-        let is_removed = |name: &str| matches!(edit.plans.get(name), Some(None));
-        if edit.plans.values().all(Option::is_some) {
-            return Ok(());
-        }
-        let (mut plan, mut keys) = (String::new(), vec![]);
-        for row in self.rows.0.query(Sql::new(sql::PLANS_IN_USE, vec![])).await? {
-            let [Some(name), Some(key)] = [0, 1].map(|at| row.get(at).and_then(Value::as_text))
-            else {
-                continue;
-            };
-            if is_removed(name) && (keys.is_empty() || plan == name) {
-                name.clone_into(&mut plan);
-                keys.push(key.to_owned());
-            }
-        }
-        if keys.is_empty() { Ok(()) } else { Err(ApisError::InUse { plan, apis: vec![], keys }) }
-    }
-
     /// Checks what a key is to call, before there is such a key.
     ///
     /// # Errors
@@ -413,25 +274,6 @@ impl Apis {
     /// What is wrong with the subscription: it names a plan or an API that is not published, for example.
     pub async fn check_subscription(&self, to: &Subscription) -> Result<(), ApisError> {
         to.check(&self.current().await?.index)
-    }
-
-    /// Says what a key may call.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the subscription.
-    pub async fn subscribe(&self, key: &str, to: &Subscription) -> Result<(), ApisError> {
-        let mut known = self.known.lock().await;
-        let mut tries = 1;
-        loop {
-            self.refresh(&mut known).await?;
-            to.check(&known.index)?;
-            match self.rows.subscribe(known.version, key, to).await {
-                Err(ApisError::Meanwhile) if tries < TRIES_MAX => tries += 1,
-                Err(error) => return Err(error),
-                Ok(()) => return self.refresh(&mut known).await,
-            }
-        }
     }
 
     /// Returns all subscriptions, by key.
@@ -443,178 +285,10 @@ impl Apis {
         self.rows.subscriptions(-1).await
     }
 
-    /// Serves what another process has published, if anything has changed.
-    ///
-    /// # Errors
-    ///
-    /// If the store cannot be read; what is served then stays.
-    pub async fn follow(&self) -> Result<(), ApisError> {
-        let mut known = self.current().await?;
-        self.serve_due(&mut known).await
-    }
-
-    /// Tries to serve what could not be served, and serves APIs whose secrets have changed with the new ones.
-    ///
-    /// # Errors
-    ///
-    /// If the store cannot be read; what is served then stays.
-    pub async fn look_again(&self) -> Result<(), ApisError> {
-        self.serve_due(&mut *self.known.lock().await).await
-    }
-
-    async fn serve_due(&self, known: &mut Known) -> Result<(), ApisError> {
-        let Known { index, serving, .. } = known;
-        let Some(serving) = serving.as_mut() else { return Ok(()) };
-        if serving.begin() {
-            let texts = self.rows.documents(&serving.wanted(index)).await?;
-            serving.serve_rest(index, &texts);
-        }
-        Ok(())
-    }
-
     /// Waits until connections that have changed their protocol have ended, but no longer than this.
     pub async fn drain(&self, time: Duration) {
         if tokio::time::timeout(time, self.shared.upgraded.closed()).await.is_err() {
             tracing::warn!("connections of WebSocket were still open after the drain time");
         }
     }
-
-    /// Returns what is known, after what others have changed has been read.
-    async fn current(&self) -> Result<MutexGuard<'_, Known>, ApisError> {
-        let mut known = self.known.lock().await;
-        self.refresh(&mut known).await?;
-        Ok(known)
-    }
-
-    /// Reads what has changed since the last time, and serves it.
-    async fn refresh(&self, known: &mut Known) -> Result<(), ApisError> {
-        let mut state = self.rows.state().await?;
-        if state.is_whole {
-            self.divide(state.version).await?;
-            state = self.rows.state().await?;
-        }
-        if state.version == known.version {
-            return Ok(());
-        }
-        let since = known.version;
-        // Whoever knows nothing yet has nothing to forget.
-        if since >= 0 && state.removed > known.removed {
-            known.keep_only(&self.rows.names().await?);
-        }
-        let subscriptions = self.rows.subscriptions(since).await?;
-        if !subscriptions.is_empty() {
-            let mut all = HashMap::clone(&self.shared.subscriptions.load());
-            all.extend(subscriptions.into_iter().map(|(key, to)| (key, Arc::new(to))));
-            self.shared.subscriptions.store(Arc::new(all));
-        }
-        let mut plans = Reading::after(since, Kind::Plan);
-        while let Some(rows) = some(self.rows.next(&mut plans).await?) {
-            for row in rows {
-                known.index.put_plan(row.place, row.item()?, row.text.len());
-            }
-        }
-        // Until all APIs have changed, some of their calls are limited by plans that are about to go.
-        let plans = self.plans_of(&known.index);
-        let mut all = HashMap::clone(&self.shared.plans.load());
-        all.extend(plans.iter().map(|(name, plan)| (name.clone(), Arc::clone(plan))));
-        self.shared.plans.store(Arc::new(all));
-        self.read_apis(known, since).await?;
-        self.shared.plans.store(Arc::new(plans));
-        (known.version, known.removed) = (state.version, state.removed);
-        Ok(())
-    }
-
-    /// Reads APIs and documents that have changed, and serves them as they come, so that the texts of few documents
-    /// are in memory at a time.
-    async fn read_apis(&self, known: &mut Known, since: i64) -> Result<(), ApisError> {
-        let Known { index, serving, .. } = known;
-        if let Some(serving) = serving {
-            serving.begin();
-        }
-        let mut apis = Reading::after(since, Kind::Api);
-        while let Some(rows) = some(self.rows.next(&mut apis).await?) {
-            for row in rows {
-                index.put_api(row.place, row.item()?, row.text.len());
-                if let Some(serving) = serving {
-                    serving.note(&row.name);
-                }
-            }
-        }
-        let mut documents = Reading::after(since, Kind::Document);
-        while let Some(rows) = some(self.rows.next(&mut documents).await?) {
-            let mut users = vec![];
-            let mut texts = BTreeMap::new();
-            for Row { name, text, .. } in rows {
-                index.put_document(name.clone(), &text);
-                users.extend_from_slice(index.users(&name));
-                texts.insert(name, text);
-            }
-            if let Some(serving) = serving {
-                for user in &users {
-                    serving.note(user);
-                }
-                serving.serve(&users, index, &texts);
-            }
-        }
-        if let Some(serving) = serving {
-            let texts = self.rows.documents(&serving.wanted(index)).await?;
-            serving.serve_rest(index, &texts);
-        }
-        Ok(())
-    }
-
-    /// Divides what an earlier version of the program has published as one text into rows.
-    async fn divide(&self, version: i64) -> Result<(), ApisError> {
-        let whole = self.rows.whole().await?;
-        let edit = Edit::of(Wish::Exactly(&whole), &Index::default())?;
-        match self.rows.write(version, &edit, true).await {
-            // Another node has.
-            Ok(_) | Err(ApisError::Meanwhile) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Returns the plans as they are now; those that have not changed keep their counters.
-    fn plans_of(&self, index: &Index) -> HashMap<String, Arc<PlanLimit>> {
-        let before = self.shared.plans.load();
-        let plans = index.plans().map(|Kept { item: plan, .. }| {
-            let before = before.get(&plan.name);
-            let kept = before.filter(|kept| kept.plan == *plan).cloned();
-            let after = || Arc::new(PlanLimit::new(plan, before.map(|before| &**before)));
-            (plan.name.clone(), kept.unwrap_or_else(after))
-        });
-        plans.collect()
-    }
-}
-
-/// Returns what is sent with a wish.
-fn sent(wish: Wish<'_>) -> Option<&Published> {
-    match wish {
-        Wish::Exactly(new) | Wish::Beside(new) => Some(new),
-        Wish::WithoutApi(_) | Wish::WithoutPlan(_) => None,
-    }
-}
-
-/// Returns all that is wrong with what is sent. `is_new` tells the APIs that have not been checked before, and
-/// `stored` has the documents that are named and not sent.
-fn faults(
-    wish: Wish<'_>,
-    index: &Index,
-    is_new: &dyn Fn(&Api) -> bool,
-    stored: &BTreeMap<String, String>,
-) -> Vec<Finding> {
-    let (new, others) = match wish {
-        Wish::Exactly(new) => (new, Others::None),
-        Wish::Beside(new) => (new, Others::Are(index)),
-        Wish::WithoutApi(_) | Wish::WithoutPlan(_) => return vec![],
-    };
-    let text = |document: &str| {
-        let sent = new.documents.get(document);
-        sent.or_else(|| stored.get(document)).map(String::as_str)
-    };
-    check_beside(&new.definition, others, is_new, &text)
-}
-
-fn some<T>(rows: Vec<T>) -> Option<Vec<T>> {
-    (!rows.is_empty()).then_some(rows)
 }

@@ -452,3 +452,50 @@ impl Api {
         format!("{}/{context}/{version}", homeroom_gateway::LIVE_BASE)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::upstream::CONNECT_TIME_MAX;
+
+    #[test]
+    fn the_guide_says_what_holds_where_nothing_is_stated() {
+        let guide = include_str!("../../../docs/guides/publish-an-api.md");
+        let (_, stated) = guide.split_once("Where nothing is stated:").unwrap();
+        let (stated, _) = stated.split_once("\n\n").unwrap();
+        let stated = stated.replace('\n', " ");
+        let api = json!({"name": "a", "context": "a", "version": "v1",
+            "health": {"path": "/"},
+            "issuers": [{"issuer": "i", "jwks": "http://i", "audience": "a"}]});
+        let api: Api = serde_json::from_value(api).unwrap();
+        let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let shown = |time: Time| text(serde_json::to_value(time).unwrap());
+        let Breaker { failures, rest, rest_max, share } = api.breaker;
+        let (rest, rest_max) = (shown(rest), shown(rest_max));
+        let Retries { attempts, methods, share: of_all } = &api.retries;
+        let (last, first) = methods.split_last().unwrap();
+        let preflight = homeroom_http::Cors::default().max_age.as_secs();
+
+        for expected in [
+            format!("`timeout` is {}", shown(api.timeout)),
+            format!("`max_body` {}", text(serde_json::to_value(api.max_body).unwrap())),
+            format!("`connect` is `timeout` and at most {}s", CONNECT_TIME_MAX.as_secs()),
+            format!("the `interval` of `health` is {}", shown(api.health.unwrap().interval)),
+            format!(
+                "`{{failures = {failures}, rest = \"{rest}\", rest_max = \"{rest_max}\", share = {share}}}`"
+            ),
+            format!(
+                "`{{attempts = {attempts}, share = {of_all}}}` for {} and {last}",
+                first.join(", ")
+            ),
+            format!("`balance` is `{}`", text(serde_json::to_value(api.balance).unwrap())),
+            format!("`leeway` is {}", shown(api.issuers[0].leeway)),
+            format!("a preflight for {preflight} s"),
+        ] {
+            assert!(stated.contains(&expected), "{expected}");
+        }
+        assert_eq!(api.timeouts, Timeouts::default(), "`first_byte` and `idle` are `timeout`");
+    }
+}

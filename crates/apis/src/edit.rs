@@ -21,6 +21,21 @@ pub(crate) enum Wish<'a> {
     WithoutPlan(&'a str),
 }
 
+impl<'a> Wish<'a> {
+    /// Returns the wish of whoever sends a definition; `prunes` says whether what it does not name is withdrawn.
+    pub(crate) fn of(new: &'a Published, prunes: bool) -> Self {
+        if prunes { Self::Exactly(new) } else { Self::Beside(new) }
+    }
+
+    /// Returns what is sent with it.
+    pub(crate) fn sent(self) -> Option<&'a Published> {
+        match self {
+            Self::Exactly(new) | Self::Beside(new) => Some(new),
+            Self::WithoutApi(_) | Self::WithoutPlan(_) => None,
+        }
+    }
+}
+
 /// What is put, with its place among its like, and by its name alone what is removed.
 #[derive(Debug, Default)]
 pub(crate) struct Edit {

@@ -39,6 +39,7 @@ mod limit;
 mod limits;
 mod live_api;
 mod location;
+mod looking;
 mod management;
 mod meter;
 mod missing;

@@ -1,9 +1,8 @@
 //! Limits of calls: of a plan, for each key over all its APIs, and of an API, by what files state.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -116,30 +115,6 @@ impl ApiLimit {
             key.push(BETWEEN);
         }
         Cow::Owned(key)
-    }
-}
-
-/// The limits of the APIs that are served, by the APIs' names: those of an API that changes go on counting.
-#[derive(Debug, Default)]
-pub(crate) struct Counting {
-    served: Mutex<HashMap<String, Weak<[ApiLimit]>>>,
-}
-
-impl Counting {
-    /// Returns the limits of an API, with the counters that it has already.
-    pub(crate) fn limits(&self, api: &str, stated: &[Limit]) -> Arc<[ApiLimit]> {
-        let mut served = self.served.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = served.get(api).and_then(Weak::upgrade);
-        let limits = ApiLimit::all(stated, before.as_deref().unwrap_or_default());
-        if limits.is_empty() {
-            served.remove(api);
-            return limits;
-        }
-        if served.len() == served.capacity() {
-            served.retain(|_, limits| limits.strong_count() > 0);
-        }
-        served.insert(api.to_owned(), Arc::downgrade(&limits));
-        limits
     }
 }
 
@@ -305,13 +280,6 @@ mod tests {
         assert_eq!(admitted(&second, &asked(&none)), 1, "four a day, of which three were used");
         let hourly = limits_after(&keyed("4/hour"), &second);
         assert_eq!(admitted(&hourly, &asked(&none)), 4, "another unit of time");
-
-        let counting = Counting::default();
-        let stated: crate::limits::Limits = serde_json::from_str(&keyed("2/day")).unwrap();
-        let old = counting.limits("a", &stated.0);
-        assert_eq!(admitted(&old, &asked(&none)), 2);
-        assert_eq!(admitted(&counting.limits("a", &stated.0), &asked(&none)), 0);
-        assert_eq!(admitted(&counting.limits("b", &stated.0), &asked(&none)), 2, "another API");
 
         let rate = r#"{"requests_per_second": 0.001, "burst": 3}"#;
         let slow = limits(rate);

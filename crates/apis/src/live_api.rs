@@ -56,7 +56,8 @@ enum Target {
 }
 
 impl LiveApi {
-    /// Prepares an API to be served.
+    /// Prepares an API to be served. Of its limits, those that were there `before` go on counting. What can be
+    /// missing is read first, so that nothing is begun for an API that cannot be served.
     ///
     /// # Errors
     ///
@@ -64,9 +65,25 @@ impl LiveApi {
     pub(crate) fn new(
         api: &Arc<Api>,
         operations: Option<Arc<Operations>>,
+        before: &[ApiLimit],
         shared: &Arc<Shared>,
         local: &Local,
     ) -> Result<Self, String> {
+        let headers = |member: &str, headers| {
+            Changes::new(headers, &secret).map_err(|reason| format!("{member}: {reason}"))
+        };
+        let request_headers = headers("request_headers", &api.request_headers)?;
+        let response_headers = headers("response_headers", &api.response_headers)?;
+        let transform = |operations: &[_]| {
+            let compiled = Transform::new(operations);
+            let compiled = compiled.map_err(|(number, error)| format!("{number}: {error}"))?;
+            Ok::<_, String>(Some(compiled).filter(|compiled| !compiled.is_empty()).map(Arc::new))
+        };
+        let request = transform(&api.transform.request)?;
+        let response = transform(&api.transform.response)?;
+        let issuers = (!api.issuers.is_empty())
+            .then(|| Issuers::new(&api.issuers, &shared.key_sets).map(Arc::new))
+            .transpose()?;
         let part = api.part.as_ref().and_then(|part| PARTS.iter().find(|(name, _)| name == part));
         let target = match part {
             Some((_, path)) => Target::Part(path, Arc::clone(local)),
@@ -75,27 +92,17 @@ impl LiveApi {
                 Target::Upstreams(groups.map_err(|error| error.to_string())?)
             }
         };
-        let transform = |operations: &[_]| {
-            let compiled = Transform::new(operations);
-            let compiled = compiled.map_err(|(number, error)| format!("{number}: {error}"))?;
-            Ok::<_, String>(Some(compiled).filter(|compiled| !compiled.is_empty()).map(Arc::new))
-        };
-        let issuers = (!api.issuers.is_empty())
-            .then(|| Issuers::new(&api.issuers, &shared.key_sets).map(Arc::new))
-            .transpose()?;
         Ok(Self {
             issuers,
             base: api.base(),
             operations,
             usual: [api.scopes.clone().into_boxed_slice()],
-            limits: shared.counting.limits(&api.name, &api.limits.0),
-            request: transform(&api.transform.request)?,
-            response: transform(&api.transform.response)?,
+            limits: ApiLimit::all(&api.limits.0, before),
+            request,
+            response,
             target_changes: TargetChanges::new(&api.request_path, &api.request_query),
-            request_headers: Changes::new(&api.request_headers, &secret)
-                .map_err(|reason| format!("request_headers: {reason}"))?,
-            response_headers: Changes::new(&api.response_headers, &secret)
-                .map_err(|reason| format!("response_headers: {reason}"))?,
+            request_headers,
+            response_headers,
             allow: api.allow.iter().filter_map(|text| network(text)).collect(),
             deny: api.deny.iter().filter_map(|text| network(text)).collect(),
             target,
@@ -103,6 +110,11 @@ impl LiveApi {
             shared: Arc::clone(shared),
             api: Arc::clone(api),
         })
+    }
+
+    /// Returns its limits with their counters.
+    pub(crate) fn limits(&self) -> &Arc<[ApiLimit]> {
+        &self.limits
     }
 
     async fn answer(&self, mut call: Call) -> Result<Response, Problem> {

@@ -21,7 +21,7 @@ pub(crate) fn missing_secrets(
             && let Err(Unfit { member, reason: message }) = api.peer.trust()
         {
             let path = format!("apis[{number}].peer.{member}");
-            missing.push(Finding { file: String::new(), line: 0, path, message });
+            missing.push(Finding::at(path, message));
         }
         for (member, headers) in
             [("request_headers", &api.request_headers), ("response_headers", &api.response_headers)]
@@ -33,7 +33,7 @@ pub(crate) fn missing_secrets(
                 };
                 if let Err(message) = Changes::new(&alone, &secret) {
                     let path = format!("apis[{number}].{member}.set.{name}");
-                    missing.push(Finding { file: String::new(), line: 0, path, message });
+                    missing.push(Finding::at(path, message));
                 }
             }
         }

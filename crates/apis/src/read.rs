@@ -37,7 +37,8 @@ pub fn read(path: &Path) -> Result<Published, Vec<Finding>> {
 pub fn lint(path: &Path) -> Linted {
     match read_with_sources(path) {
         Ok((all, sources)) => {
-            let mut hints = hints(&all);
+            let text = |document: &str| all.documents.get(document).map(String::as_str);
+            let mut hints = hints(&all.definition, Others::Unknown, &text);
             add_places(&mut hints, &sources);
             Linted { findings: vec![], hints, apis: all.definition.apis.len() }
         }
@@ -78,8 +79,7 @@ pub fn located(path: &Path, message: &str) -> String {
         let Some((path, message)) = line.split_once(": ").filter(|(path, _)| is_place(path)) else {
             return line.to_owned();
         };
-        let (path, message) = (path.to_owned(), message.to_owned());
-        let mut found = [Finding { file: String::new(), line: 0, path, message }];
+        let mut found = [Finding::at(path, message)];
         add_places(&mut found, &sources);
         found[0].to_string()
     });
@@ -142,20 +142,15 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Finding> {
         .collect();
     files.sort();
     if files.is_empty() {
-        let message = "the folder has no .toml file".to_owned();
-        return Err(Finding {
-            file: path.display().to_string(),
-            line: 0,
-            path: String::new(),
-            message,
-        });
+        let message = "the folder has no .toml file";
+        return Err(Finding { file: path.display().to_string(), ..Finding::at("", message) });
     }
     Ok(files)
 }
 
 fn broken(path: &Path, error: &dyn std::fmt::Display) -> Finding {
     let message = format!("it cannot be read: {error}");
-    Finding { file: path.display().to_string(), line: 0, path: String::new(), message }
+    Finding { file: path.display().to_string(), ..Finding::at("", message) }
 }
 
 fn read_text(path: &Path) -> Result<String, Finding> {

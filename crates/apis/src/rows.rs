@@ -13,8 +13,6 @@ use crate::subscription::Subscription;
 
 /// The lane of what is published.
 const LANE: Lane = Lane::new("published");
-/// Most texts that are read one by one.
-const SINGLE_MAX: usize = 64;
 
 /// What a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -146,22 +144,17 @@ impl Rows {
         names: &BTreeSet<String>,
     ) -> Result<BTreeMap<String, String>, ApisError> {
         let mut texts = BTreeMap::new();
-        if names.len() > SINGLE_MAX {
-            let mut reading = Reading::after(-1, Kind::Document);
-            loop {
-                let rows = self.next(&mut reading).await?;
-                if rows.is_empty() {
-                    return Ok(texts);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        for page in names.chunks(sql::TEXTS_NAMES) {
+            // A page with fewer names has its last one several times.
+            let last = page[page.len() - 1];
+            let names = page.iter().copied().chain(std::iter::repeat(last));
+            let mut arguments: Vec<Value> = vec![Kind::Document.name().into()];
+            arguments.extend(names.take(sql::TEXTS_NAMES).map(Value::from));
+            for row in self.0.query(Sql::new(sql::TEXTS, arguments)).await? {
+                if let Ok([Value::Text(name), Value::Text(text)]) = <[Value; 2]>::try_from(row) {
+                    texts.insert(name, text);
                 }
-                let wanted = rows.into_iter().filter(|row| names.contains(&row.name));
-                texts.extend(wanted.map(|row| (row.name, row.text)));
-            }
-        }
-        for name in names {
-            let arguments = vec![Kind::Document.name().into(), name.as_str().into()];
-            let rows = self.0.query(Sql::new(sql::TEXT, arguments)).await?;
-            if let Some(Value::Text(text)) = rows.into_iter().flatten().next() {
-                texts.insert(name.clone(), text);
             }
         }
         Ok(texts)

@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use crate::definition::Api;
+
 /// Returns the value that a definition means. One that is neither `env:` nor `file:` is itself.
 ///
 /// # Errors
@@ -21,6 +23,14 @@ pub(crate) type Seen = Option<(SystemTime, u64)>;
 pub(crate) fn seen(value: &str) -> Option<Seen> {
     let about = std::fs::metadata(value.strip_prefix("file:")?);
     Some(about.ok().and_then(|about| Some((about.modified().ok()?, about.len()))))
+}
+
+/// Returns the values of an API that are in files.
+pub(crate) fn files_of(api: &Api) -> impl Iterator<Item = &str> {
+    let headers = [&api.request_headers, &api.response_headers];
+    let headers = headers.into_iter().flat_map(|headers| headers.set.values().map(String::as_str));
+    let all = headers.chain(api.peer.values().map(|(_, value)| value));
+    all.filter(|value| value.starts_with("file:"))
 }
 
 /// What the names of variables begin with that may be named over HTTP: whoever sets one has meant it for a

@@ -88,9 +88,7 @@ pub(crate) fn read(text: &str, form: Form) -> Result<Published, Vec<Finding>> {
             wrapped.unwrap_or(value).as_object()
         });
         let all = stated.map(faults).unwrap_or_default().into_iter();
-        let mut all: Vec<Finding> = all
-            .map(|(path, message)| Finding { file: String::new(), line: 0, path, message })
-            .collect();
+        let mut all: Vec<Finding> = all.map(|(path, message)| Finding::at(path, message)).collect();
         if all.is_empty() {
             return vec![first];
         }
@@ -130,12 +128,8 @@ fn is_wrapped(text: &str) -> bool {
 fn broken_toml(text: &str, error: &toml::de::Error) -> Finding {
     let places = Places::of(text, Form::Toml);
     let at = error.span().map(|span| span.start);
-    Finding {
-        file: String::new(),
-        line: at.map_or(0, |at| places.line_at(at)),
-        path: at.map_or("", |at| places.path_at(at)).to_owned(),
-        message: error.message().to_owned(),
-    }
+    let line = at.map_or(0, |at| places.line_at(at));
+    Finding { line, ..Finding::at(at.map_or("", |at| places.path_at(at)), error.message()) }
 }
 
 fn broken_json(text: &str, error: &serde_json::Error) -> Finding {
@@ -144,12 +138,7 @@ fn broken_json(text: &str, error: &serde_json::Error) -> Finding {
     let message = error.to_string();
     // The line has a member of its own.
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
-    Finding {
-        file: String::new(),
-        line: error.line(),
-        path: places.path_at(at).to_owned(),
-        message: message.to_owned(),
-    }
+    Finding { line: error.line(), ..Finding::at(places.path_at(at), message) }
 }
 
 #[cfg(test)]

@@ -9,9 +9,11 @@ use homeroom_gateway::{FrontDoor, LiveRoutes};
 
 use crate::definition::Api;
 use crate::index::{Hash, Index};
+use crate::limit::ApiLimit;
 use crate::live_api::{LiveApi, unserved};
+use crate::looking::States;
 use crate::operations::Operations;
-use crate::secret::{Seen, seen};
+use crate::secret::{Seen, files_of, seen};
 use crate::shared::{Local, Shared};
 
 /// The APIs that are served at a front door.
@@ -35,7 +37,9 @@ struct Served {
     api: Arc<Api>,
     hash: Option<Hash>,
     operations: Option<Arc<Operations>>,
-    /// The files of its secrets, as they were when they were read.
+    /// Its limits with their counters, which go on when it changes.
+    limits: Arc<[ApiLimit]>,
+    /// The states of the files of its secrets when they were read.
     files: Vec<Seen>,
     /// Why a change of these files cannot be followed, as the log has it.
     behind: Option<String>,
@@ -45,6 +49,8 @@ struct Served {
 struct Failed {
     api: Arc<Api>,
     reason: String,
+    /// Its limits from when it was served.
+    limits: Arc<[ApiLimit]>,
 }
 
 impl Serving {
@@ -59,10 +65,25 @@ impl Serving {
         self.due.insert(api.to_owned());
     }
 
-    /// Notes those that could not be served, and those whose secrets have changed. Returns whether there are any.
-    pub(crate) fn begin(&mut self) -> bool {
-        self.due.extend(self.failed.keys().cloned());
-        let changed = self.live.iter().filter(|(_, served)| files_of(&served.api) != served.files);
+    /// Returns the files of secrets, with the states in which they were read. Those of APIs that cannot be served
+    /// have none.
+    pub(crate) fn files(&self) -> Vec<(String, Option<Seen>)> {
+        let live = self.live.values().flat_map(|served| files_of(&served.api).zip(&served.files));
+        let live = live.map(|(file, seen)| (file.to_owned(), Some(*seen)));
+        let failed = self.failed.values().flat_map(|failed| files_of(&failed.api));
+        live.chain(failed.map(|file| (file.to_owned(), None))).collect()
+    }
+
+    /// Notes those that could not be served, and those whose secrets have changed, if their files answer. Returns
+    /// whether anything is due.
+    pub(crate) fn note_due(&mut self, states: &States) -> bool {
+        let answer = |api: &Api| files_of(api).all(|file| states.contains_key(file));
+        let failed = self.failed.iter().filter(|(_, failed)| answer(&failed.api));
+        self.due.extend(failed.map(|(name, _)| name.clone()));
+        let changed = self.live.iter().filter(|(_, served)| {
+            let mut files = files_of(&served.api).zip(&served.files);
+            answer(&served.api) && files.any(|(file, seen)| states.get(file) != Some(seen))
+        });
         self.due.extend(changed.map(|(name, _)| name.clone()));
         !self.due.is_empty()
     }
@@ -92,15 +113,15 @@ impl Serving {
             let (api, hash) = (&kept.item, index.hash_of(&kept.item));
             let before = self.live.get(name);
             let is_same = before.is_some_and(|served| *served.api == **api && served.hash == hash);
-            // What changes while it is read is read again.
-            let files = files_of(api);
+            // The states are taken before the secrets are read, so a file that changes meanwhile is read again.
+            let files: Vec<Seen> = files_of(api).filter_map(seen).collect();
             if is_same && before.is_some_and(|served| served.files == files) {
                 continue;
             }
             let reason = match self.serve_one(api, hash, texts, door.live(), &local) {
-                Ok(operations) => {
+                Ok((operations, limits)) => {
                     let api = Arc::clone(api);
-                    let served = Served { api, hash, operations, files, behind: None };
+                    let served = Served { api, hash, operations, limits, files, behind: None };
                     let failed = self.failed.remove(name).map(|failed| failed.api);
                     let before = self.live.insert(name.clone(), served).map(|served| served.api);
                     for before in failed.into_iter().chain(before) {
@@ -135,16 +156,19 @@ impl Serving {
         index: &Index,
         live: &LiveRoutes<ApiClient>,
     ) {
-        let before = self.live.remove(&api.name).map(|served| served.api);
+        let before = self.live.remove(&api.name);
         let known = self.failed.get(&api.name);
+        let limits = before.as_ref().map(|served| Arc::clone(&served.limits));
+        let limits = limits.or_else(|| known.map(|known| Arc::clone(&known.limits)));
         if known.is_none_or(|known| known.reason != reason || known.api != *api) {
             tracing::error!(api = api.name, reason, "an API cannot be served; its callers get 503");
             if let Err(error) = live.publish(unserved(api)) {
                 tracing::error!(api = api.name, %error, "an API has no place");
             }
-            let failed = Failed { api: Arc::clone(api), reason };
+            let failed =
+                Failed { api: Arc::clone(api), reason, limits: limits.unwrap_or_default() };
             let failed = self.failed.insert(api.name.clone(), failed).map(|failed| failed.api);
-            for before in failed.into_iter().chain(before) {
+            for before in failed.into_iter().chain(before.map(|served| served.api)) {
                 withdraw(&before, index, live);
             }
         }
@@ -173,14 +197,18 @@ impl Serving {
         texts: &BTreeMap<String, String>,
         live: &LiveRoutes<ApiClient>,
         local: &Local,
-    ) -> Result<Option<Arc<Operations>>, String> {
+    ) -> Result<(Option<Arc<Operations>>, Arc<[ApiLimit]>), String> {
         let operations = match hash.zip(api.openapi.as_ref()) {
             None => None,
             Some((hash, document)) => Some(self.operations(api, hash, texts.get(document))?),
         };
-        let prepared = LiveApi::new(api, operations.clone(), &self.shared, local)?;
+        let served = self.live.get(&api.name).map(|served| &served.limits);
+        let before = served.or_else(|| self.failed.get(&api.name).map(|failed| &failed.limits));
+        let before = before.map_or(&[][..], |limits| &**limits);
+        let prepared = LiveApi::new(api, operations.clone(), before, &self.shared, local)?;
+        let limits = Arc::clone(prepared.limits());
         live.publish(Arc::new(prepared).routes()).map_err(|error| error.to_string())?;
-        Ok(operations)
+        Ok((operations, limits))
     }
 
     /// Returns the operations of an API's document: those that it has, if they stay; those of another API that was
@@ -215,13 +243,6 @@ impl Served {
     fn reads_as(&self, api: &Api, hash: Option<Hash>) -> bool {
         self.hash == hash && self.api.scopes == api.scopes && self.api.validate == api.validate
     }
-}
-
-/// Returns the files of an API's secrets as they are now.
-fn files_of(api: &Api) -> Vec<Seen> {
-    let headers = [&api.request_headers, &api.response_headers];
-    let headers = headers.into_iter().flat_map(|headers| headers.set.values().map(String::as_str));
-    headers.chain(api.peer.values().map(|(_, value)| value)).filter_map(seen).collect()
 }
 
 /// Withdraws an API from where it was, unless it or another one is there now.

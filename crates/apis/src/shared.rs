@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::changing::Changing;
 use crate::issuer::KeySets;
-use crate::limit::{Counting, PlanLimit};
+use crate::limit::PlanLimit;
 use crate::subscription::Subscription;
 use crate::upstream::Clients;
 
@@ -34,7 +34,6 @@ pub(crate) struct Shared {
     pub(crate) plans: ArcSwap<HashMap<String, Arc<PlanLimit>>>,
     pub(crate) clients: Clients,
     pub(crate) gates: Gates,
-    pub(crate) counting: Counting,
     pub(crate) changing: Changing,
     pub(crate) key_sets: KeySets,
     /// How many APIs cannot be served.

@@ -19,7 +19,11 @@ pub(crate) const CHANGED: &str = "SELECT name, place, version, definition FROM p
 
 pub(crate) const NAMES: &str = "SELECT kind, name FROM published_item";
 
-pub(crate) const TEXT: &str = "SELECT definition FROM published_item WHERE kind = ?1 AND name = ?2";
+/// The texts of a kind by their names, of which there are [`TEXTS_NAMES`].
+pub(crate) const TEXTS: &str = "SELECT name, definition FROM published_item WHERE kind = ?1 \
+     AND name IN (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+
+pub(crate) const TEXTS_NAMES: usize = 16;
 
 pub(crate) const PUT: &str = "INSERT INTO published_item (kind, name, place, version, definition) \
      VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (kind, name) DO UPDATE SET place = excluded.place, \

@@ -35,7 +35,7 @@ const CLIENTS_MAX: usize = 64;
 /// The most idle connections that are kept to one upstream.
 const IDLE_MAX: usize = 512;
 /// The longest time for connecting to an upstream, unless the API says otherwise.
-const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
+pub(crate) const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The upstreams of an API.
 #[derive(Debug)]

@@ -132,8 +132,34 @@ async fn what_is_wrong_is_told_with_line_and_path_and_changes_nothing() {
         assert!(errors["$.apis[0].plan"][0].as_str().unwrap().starts_with("line 6: "), "{errors}");
         assert!(errors["$.apis[0].upstream[0]"].is_array(), "{app}: {errors}");
         assert_eq!(broken.status, 400, "{app}: {broken:?}");
-        assert_eq!(fine.json(), json!({"findings": []}), "{app}");
+        assert_eq!(fine.json(), json!({"findings": [], "hints": []}), "{app}");
         assert_eq!(manager.post("/diff", &pay()).await.json(), json!([]), "{app}");
+    }
+}
+
+#[tokio::test]
+async fn lint_hints_at_what_a_document_promises_and_an_api_does_not_keep() {
+    for app in TestApp::empty_on_each_store().await {
+        let manager = Manager::of(&app).await;
+        let body = json!({"content": {"multipart/form-data": {"schema": {"type": "object"}}}});
+        let mut new = pay();
+        new["documents"]["pay.json"]["paths"] = json!({
+            "/news": {"get": {"security": []}}, "/photos": {"post": {"requestBody": body}}});
+        new["apis"][0]["validate"] = json!(true);
+
+        let sent = manager.post("/lint", &new).await.json();
+        manager.post("/apply", &new).await;
+        new.as_object_mut().unwrap().remove("documents");
+        new.as_object_mut().unwrap().remove("plans");
+        let stored = manager.post("/lint", &new).await.json();
+
+        for linted in [sent, stored] {
+            let hints = linted["hints"].as_array().unwrap();
+            let paths: Vec<_> = hints.iter().map(|hint| hint["path"].as_str().unwrap()).collect();
+            assert_eq!(paths, ["apis[0].security", "apis[0].validate"], "{app}: {linted}");
+            assert!(hints.iter().all(|hint| hint["line"] == 1), "{app}: {linted}");
+            assert_eq!(linted["findings"], json!([]), "{app}");
+        }
     }
 }
 

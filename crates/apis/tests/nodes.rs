@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use homeroom_access::ApiClient;
-use homeroom_apis::{Apis, ApisRequest, Published};
+use homeroom_apis::{Apis, ApisRequest, Published, Subscription};
 use homeroom_gateway::Router;
-use homeroom_testkit::TestApp;
+use homeroom_store::{Answer, Decision, Plan, Sql, Store, Value, Write};
+use homeroom_testkit::{Folder, TestApp};
 use serde_json::json;
+use tokio::time::timeout;
 
 /// APIs of these names, contexts and documents; each document has one operation.
 fn published(apis: &[(&str, &str, Option<&str>)], operation: &str) -> Published {
@@ -99,5 +102,86 @@ async fn a_document_that_changes_changes_all_who_name_it_and_nobody_else() {
             documents["d"].contains("/new") && documents["e"].contains("/old"),
             "{documents:?}"
         );
+    }
+}
+
+async fn run(store: &Store, text: &'static str, arguments: Vec<Value>) {
+    let decide = move |_: Vec<Answer>| -> Decision<(), ()> {
+        Decision::Write(vec![Write::Part(Sql::new(text, arguments.clone()))], ())
+    };
+    store.run(Plan { ask: vec![], decide }).await.unwrap();
+}
+
+/// Stores an API of the next version that cannot be read.
+async fn damage(store: &Store) {
+    let version = Sql::new("SELECT version FROM published_state WHERE id = 1", vec![]);
+    let version = store.query(version).await.unwrap()[0][0].as_integer().unwrap();
+    let row = "INSERT INTO published_item (kind, name, place, version, definition) \
+               VALUES (?1, ?2, 0, ?3, ?4)";
+    run(store, row, vec!["api".into(), "damaged".into(), (version + 1).into(), "{".into()]).await;
+}
+
+async fn mend(store: &Store) {
+    run(store, "DELETE FROM published_item WHERE name = ?1", vec!["damaged".into()]).await;
+}
+
+#[tokio::test]
+async fn a_change_that_is_stored_is_told_as_made_and_served_once_it_can_be_read() {
+    for app in TestApp::empty_on_each_store().await {
+        let nodes = Nodes::on(app).await;
+        let store = &nodes.app.data.store;
+        let new = Box::new(published(&[("a", "a", None)], "/x"));
+        let to = Subscription { apis: vec!["a".into()], ..Subscription::default() };
+
+        damage(store).await;
+        let applied = nodes.here.manage(ApisRequest::Apply { new, prune: false }).await;
+        let early = nodes.at("a").is_some();
+        mend(store).await;
+        nodes.here.follow().await.unwrap();
+        let served = nodes.at("a").is_some();
+        damage(store).await;
+        let subscribed = nodes.here.subscribe("k", &to).await;
+        mend(store).await;
+
+        assert!(applied.is_ok(), "{}: {applied:?}", nodes.app);
+        assert_eq!((early, served), (false, true), "{}", nodes.app);
+        assert!(subscribed.is_ok(), "{}: {subscribed:?}", nodes.app);
+        assert_eq!(nodes.here.subscription("k").as_deref(), Some(&to), "{}", nodes.app);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_that_does_not_answer_keeps_nobody_waiting() {
+    for app in TestApp::empty_on_each_store().await {
+        let nodes = Arc::new(Nodes::on(app).await);
+        let folder = Folder::new();
+        let secret = folder.path().join("secret");
+        std::fs::write(&secret, "first").unwrap();
+        let mut new = published(&[("a", "a", None)], "/x");
+        let header = ("x-secret".to_owned(), format!("file:{}", secret.display()));
+        new.definition.apis[0].request_headers.set = [header].into();
+        nodes.apply(new).await;
+        let before = nodes.at("a");
+
+        // Whoever reads it waits for somebody who writes.
+        std::fs::remove_file(&secret).unwrap();
+        let pipe = std::process::Command::new("mkfifo").arg(&secret).status();
+        assert!(pipe.unwrap().success());
+        let following = Arc::clone(&nodes);
+        let following = tokio::spawn(async move { following.here.follow().await });
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let read = timeout(Duration::from_secs(5), nodes.here.published()).await;
+        let followed = timeout(Duration::from_secs(5), following).await;
+        let stayed = is_same(before.as_ref(), nodes.at("a").as_ref());
+        drop(std::fs::File::options().read(true).write(true).open(&secret).unwrap());
+        std::fs::remove_file(&secret).unwrap();
+        std::fs::write(&secret, "second").unwrap();
+
+        assert!(read.is_ok() && followed.is_ok() && stayed, "{}", nodes.app);
+        for _ in 0..50 {
+            nodes.here.follow().await.unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert!(!is_same(before.as_ref(), nodes.at("a").as_ref()), "{}", nodes.app);
     }
 }

@@ -128,6 +128,10 @@ async fn a_key_subscribes_to_what_is_published_by_a_plan_that_is_there() {
             assert!(checked.contains(told), "{name}: {checked}");
             assert_eq!(checked, refused, "{name}");
         }
+        let begun =
+            |name: &str| Subscription { apis: vec![name.into()], ..Subscription::default() };
+        assert!(apis.check_subscription(&begun("pa*")).await.is_ok(), "{name}");
+        assert!(apis.check_subscription(&begun("pay-*")).await.is_err(), "{name}");
         let all = Subscription { apis: vec!["*".into()], ..Subscription::default() };
         apis.subscribe("k", &all).await.unwrap();
         let unknown = ApisRequest::Subscribe { key: "nobody".into(), subscription: all };
@@ -195,6 +199,29 @@ async fn no_change_is_lost_where_several_processes_change_at_the_same_time() {
         for node in &nodes {
             assert_eq!(exported(node).await, one("a1-1"), "{name}");
         }
+    }
+}
+
+#[tokio::test]
+async fn documents_are_found_by_their_names_however_many_there_are() {
+    for (name, store) in trial::on_each(&[]).unwrap() {
+        let all = (0..40).map(|number| {
+            let text = format!("{{\"openapi\": \"3.1.0\", \"paths\": {{\"/{number}\": {{}}}}}}");
+            (format!("{number:02}.json"), text)
+        });
+        let documents: BTreeMap<String, String> = all.collect();
+        let api = |(number, document): (usize, &String)| {
+            format!(
+                "[[apis]]\nname = 'a{number:02}'\ncontext = 'a{number}'\nversion = 'v1'\n\
+                 upstream = ['http://a']\nopenapi = '{document}'\n"
+            )
+        };
+        let text: String = documents.keys().enumerate().map(api).collect();
+        let new = Published { documents, ..published(&text) };
+
+        Apis::new(store.clone()).apply(new.clone()).await.unwrap();
+
+        assert_eq!(exported(&Apis::new(store)).await, new, "{name}");
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) async fn put_api(apis: &Apis, call: &mut Call) -> Answered {
     let api: Api = parsed(members)?;
     new.definition.apis.push(api.clone());
     let may = |old: &Index| check_places(old, &new);
-    let changed = apis.change(Wish::Beside(&new), &may).await.map_err(of_item)?;
+    let changed = apis.change_if(Wish::of(&new, false), &may).await.map_err(of_item)?;
     put(&changed, "apis", &name, &api)
 }
 
@@ -77,30 +77,29 @@ pub(super) async fn put_plan(apis: &Apis, call: &mut Call) -> Answered {
     let plan: Plan = parsed(read_object(call, &name).await?)?;
     let definition = Definition { plans: vec![plan.clone()], apis: vec![] };
     let new = Published { definition, ..Published::default() };
-    let changed = apis.change(Wish::Beside(&new), &|_| Ok(())).await.map_err(of_item)?;
+    let changed = apis.change(Wish::of(&new, false)).await.map_err(of_item)?;
     put(&changed, "plans", &name, &plan)
 }
 
 /// Withdraws an API. Subscriptions to it stay.
 pub(super) async fn delete_api(apis: &Apis, call: &mut Call) -> Answered {
     let name = call.params.get("name").to_owned();
-    apis.change(Wish::WithoutApi(&name), &|_| Ok(())).await.map_err(of)?;
+    apis.change(Wish::WithoutApi(&name)).await.map_err(of)?;
     Ok(empty_response(StatusCode::NO_CONTENT))
 }
 
 /// Removes a plan that no API names and no key has.
 pub(super) async fn delete_plan(apis: &Apis, call: &mut Call) -> Answered {
     let name = call.params.get("name").to_owned();
-    apis.change(Wish::WithoutPlan(&name), &|_| Ok(())).await.map_err(of)?;
+    apis.change(Wish::WithoutPlan(&name)).await.map_err(of)?;
     Ok(empty_response(StatusCode::NO_CONTENT))
 }
 
 /// Reads an object whose name is that of the path.
 async fn read_object(call: &mut Call, name: &str) -> Result<Map<String, Value>, Problem> {
     let (text, form) = read_text(call).await?;
-    let wrong = |line: usize, message: String| {
-        of_findings(&[Finding { file: String::new(), line, path: String::new(), message }])
-    };
+    let wrong =
+        |line: usize, message: String| of_findings(&[Finding { line, ..Finding::at("", message) }]);
     let mut members: Map<String, Value> = match form {
         Form::Json => serde_json::from_str(&text)
             .map_err(|error| wrong(error.line(), format!("it is no JSON object: {error}")))?,
@@ -113,18 +112,15 @@ async fn read_object(call: &mut Call, name: &str) -> Result<Map<String, Value>, 
         Some(own) if own == name => {}
         Some(_) => {
             let message = format!("the path says {name}; a name cannot be changed");
-            let path = "name".into();
-            return Err(of_findings(&[Finding { file: String::new(), line: 0, path, message }]));
+            return Err(of_findings(&[Finding::at("name", message)]));
         }
     }
     Ok(members)
 }
 
 fn parsed<T: DeserializeOwned>(members: Map<String, Value>) -> Result<T, Problem> {
-    serde_json::from_value(Value::Object(members)).map_err(|error| {
-        let (line, message) = (0, error.to_string());
-        of_findings(&[Finding { file: String::new(), line, path: String::new(), message }])
-    })
+    serde_json::from_value(Value::Object(members))
+        .map_err(|error| of_findings(&[Finding::at("", error.to_string())]))
 }
 
 /// Returns the problem for an item: paths begin at the item.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::base::Answered;
 use super::problem::{of, of_findings};
-use crate::apis::Apis;
+use crate::apis::{Apis, Told};
 use crate::check::Finding;
 use crate::definition::Published;
 use crate::edit::Wish;
@@ -35,8 +35,8 @@ const MEDIA: [(&str, Option<Form>); 5] = [
 pub(super) async fn apply(apis: &Apis, call: &mut Call) -> Answered {
     let prunes = flag(&call.query()?, "prune")?.unwrap_or(false);
     let (new, text, form) = read(call).await?;
-    let wish = if prunes { Wish::Exactly(&new) } else { Wish::Beside(&new) };
-    let changed = apis.change(wish, &|old| check_places(old, &new)).await;
+    let may = |old: &Index| check_places(old, &new);
+    let changed = apis.change_if(Wish::of(&new, prunes), &may).await;
     let changed = changed.map_err(|error| told(error, &text, form))?;
     Ok(answer(&json!({ "changed": changed })))
 }
@@ -52,26 +52,27 @@ fn told(error: ApisError, text: &str, form: Form) -> Problem {
     }
 }
 
-/// Says what is wrong with a definition.
+/// Says what is wrong with a definition, and what its author should know.
 pub(super) async fn lint(apis: &Apis, call: &mut Call) -> Answered {
     let (text, form) = read_text(call).await?;
-    let findings = match read_definition(&text, form) {
+    let Told { findings, hints } = match read_definition(&text, form) {
         Ok(new) => {
-            let mut findings = apis.lint(&new).await.map_err(of)?;
-            add_lines(&mut findings, &text, form);
-            findings
+            let mut told = apis.lint(&new).await.map_err(of)?;
+            add_lines(&mut told.findings, &text, form);
+            add_lines(&mut told.hints, &text, form);
+            told
         }
-        Err(findings) => findings,
+        Err(findings) => Told { findings, hints: vec![] },
     };
-    Ok(answer(&json!({ "findings": findings })))
+    Ok(answer(&json!({ "findings": findings, "hints": hints })))
 }
 
 /// Says what applying would change.
 pub(super) async fn diff(apis: &Apis, call: &mut Call) -> Answered {
     let prunes = flag(&call.query()?, "prune")?.unwrap_or(false);
     let (new, text, form) = read(call).await?;
-    let wish = if prunes { Wish::Exactly(&new) } else { Wish::Beside(&new) };
-    let found = apis.diff(wish).await.map_err(|error| told(error, &text, form))?;
+    let found = apis.diff(Wish::of(&new, prunes)).await;
+    let found = found.map_err(|error| told(error, &text, form))?;
     let found = serde_json::to_value(found).map_err(Problem::internal)?;
     Ok(answer(&found))
 }
@@ -176,5 +177,5 @@ pub(super) fn check_places(old: &Index, new: &Published) -> Result<(), ApisError
 fn only_on_the_server(path: String) -> Finding {
     let message = "over HTTP only variables whose names begin with HOMEROOM_API_ can be named; \
                    others and files with `homeroom gateway apply` on the server";
-    Finding { file: String::new(), line: 0, path, message: message.into() }
+    Finding::at(path, message)
 }

@@ -150,8 +150,12 @@ fn a_secret_that_is_missing_when_a_server_starts_is_read_once_it_is_there() {
     Place::on_each_store(|place| {
         let upstream = Upstream::echo();
         let secret = place.write("secret.txt", "first");
-        let header = format!("request_headers.set = {{x-secret = 'file:{}'}}", secret.display());
-        let file = open("s", &upstream.url(), &header) + &open("other", &upstream.url(), "");
+        let page = "https://app.example.org";
+        let more = format!(
+            "request_headers.set = {{x-secret = 'file:{}'}}\ncors_origins = ['{page}']",
+            secret.display()
+        );
+        let file = open("s", &upstream.url(), &more) + &open("other", &upstream.url(), "");
         place.write("apis.toml", file);
         let server = Server::start(place);
         place.done(&["gateway", "apply", "apis.toml"]);
@@ -176,8 +180,10 @@ fn a_secret_that_is_missing_when_a_server_starts_is_read_once_it_is_there() {
             server.client().get("/apis/other/v1/x").status == 200
         });
         upstream.take();
-        let refused = server.client().get("/apis/s/v1/x");
+        let refused = server.client().send("GET", "/apis/s/v1/x", &[("origin", page)], None);
+        let refused = refused.unwrap();
         assert_eq!((refused.status, refused.header("retry-after")), (503, Some("5")));
+        assert_eq!(refused.header("access-control-allow-origin"), Some(page), "a page may read it");
         let figures = server.admin_client().get("/metrics").text();
         assert!(figures.contains("homeroom_apis_unserved 1"), "{figures}");
         let applied = place.run(&["gateway", "apply", "apis.toml"]);
@@ -191,6 +197,35 @@ fn a_secret_that_is_missing_when_a_server_starts_is_read_once_it_is_there() {
         let log = server.stop().stderr;
         assert_eq!(log.matches("an API cannot be served").count(), 1, "{log}");
         assert!(log.contains("request_headers: the header x-secret"), "{log}");
+    });
+}
+
+#[test]
+fn a_quota_goes_on_counting_after_a_secret_could_not_be_read() {
+    Place::on_each_store(|place| {
+        let upstream = Upstream::echo();
+        let secret = place.write("secret.txt", "first");
+        let more = format!(
+            "request_headers.set = {{x-secret = 'file:{}'}}\nlimits = {{quota = '3/month'}}",
+            secret.display()
+        );
+        place.write("apis.toml", open("s", &upstream.url(), &more));
+        let server = Server::start(place);
+        place.done(&["gateway", "apply", "apis.toml"]);
+        let mut client = server.client();
+        let mut call = || client.get("/apis/s/v1/x").status;
+        eventually("it is served", || call() == 200);
+        let before = call();
+
+        std::fs::remove_file(&secret).unwrap();
+        eventually("it is missed", || server.log().contains("goes on with the secrets"));
+        place.write("secret.txt", "rotated");
+        std::thread::sleep(Duration::from_millis(1_500));
+        upstream.take();
+        let after = call();
+
+        assert_eq!(upstream.take()[0].values("x-secret"), ["rotated"]);
+        assert_eq!((before, after, call()), (200, 200, 429));
     });
 }
 

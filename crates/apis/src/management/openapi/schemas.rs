@@ -45,6 +45,7 @@ pub(super) fn all() -> Value {
         "path": text("The member, such as apis[0].upstream."),
         "message": text("What is wrong, and how to mend it."),
     });
+    let linted = json!({ "findings": list("finding"), "hints": list("finding") });
     let mut sent_api = api.clone();
     sent_api["openapi"] = json!({
         "description": "The OpenAPI document itself, or the name of one that is published.",
@@ -61,8 +62,8 @@ pub(super) fn all() -> Value {
         "difference": object("A difference.", &difference, &["field", "old", "new"]),
         "differences": list("difference"),
         "applied": object("What has changed.", &json!({ "changed": list("difference") }), &["changed"]),
-        "finding": object("What is wrong.", &finding, &["line", "path", "message"]),
-        "linted": object("All that is wrong.", &json!({ "findings": list("finding") }), &["findings"]),
+        "finding": object("What is wrong, or may be meant.", &finding, &["line", "path", "message"]),
+        "linted": object("What is wrong, and what its author should know.", &linted, &["findings", "hints"]),
         "problemDetails": problem_schema(),
     })
 }
