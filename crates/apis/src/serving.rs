@@ -118,10 +118,8 @@ impl Serving {
             if is_same && before.is_some_and(|served| served.files == files) {
                 continue;
             }
-            let reason = match self.serve_one(api, hash, texts, door.live(), &local) {
-                Ok((operations, limits)) => {
-                    let api = Arc::clone(api);
-                    let served = Served { api, hash, operations, limits, files, behind: None };
+            let reason = match self.serve_one((api, hash, files), texts, door.live(), &local) {
+                Ok(served) => {
                     let failed = self.failed.remove(name).map(|failed| failed.api);
                     let before = self.live.insert(name.clone(), served).map(|served| served.api);
                     for before in failed.into_iter().chain(before) {
@@ -192,12 +190,11 @@ impl Serving {
 
     fn serve_one(
         &mut self,
-        api: &Arc<Api>,
-        hash: Option<Hash>,
+        (api, hash, files): (&Arc<Api>, Option<Hash>, Vec<Seen>),
         texts: &BTreeMap<String, String>,
         live: &LiveRoutes<ApiClient>,
         local: &Local,
-    ) -> Result<(Option<Arc<Operations>>, Arc<[ApiLimit]>), String> {
+    ) -> Result<Served, String> {
         let operations = match hash.zip(api.openapi.as_ref()) {
             None => None,
             Some((hash, document)) => Some(self.operations(api, hash, texts.get(document))?),
@@ -208,7 +205,7 @@ impl Serving {
         let prepared = LiveApi::new(api, operations.clone(), before, &self.shared, local)?;
         let limits = Arc::clone(prepared.limits());
         live.publish(Arc::new(prepared).routes()).map_err(|error| error.to_string())?;
-        Ok((operations, limits))
+        Ok(Served { api: Arc::clone(api), hash, operations, limits, files, behind: None })
     }
 
     /// Returns the operations of an API's document: those that it has, if they stay; those of another API that was

@@ -95,12 +95,12 @@ impl LiveApi {
         self.finish(head, body, &of, passed).await
     }
 
-    /// Passes on what an upstream has answered that was asked for another protocol and stays with HTTP. `held` is
-    /// dropped when its body has ended.
+    /// Passes on what an upstream has answered that was asked for another protocol and stays with HTTP. Its
+    /// `places` are dropped when its body has ended.
     pub(super) async fn respond_without_upgrade(
         &self,
         answer: http::Response<Incoming>,
-        held: impl Send + 'static,
+        places: impl Send + 'static,
         call: &Call,
         (target, until): ((&str, &str), Option<Instant>),
     ) -> Result<Response, Problem> {
@@ -113,7 +113,7 @@ impl LiveApi {
             base_url: &call.base_url,
         };
         let gap = self.api.timeouts.idle.unwrap_or(self.api.timeout).0;
-        let body = Answering::new(Timed::new(body, gap, until), held);
+        let body = Answering::new(Timed::new(body, gap, until), places);
         self.finish(head, body, &of, |body| std::future::ready(Body::stream(body))).await
     }
 
