@@ -98,6 +98,7 @@ impl Filling {
         let high_water = "INSERT INTO high_water (name, id) VALUES ('doc', ?1)";
         self.connection.execute(high_water, [number])?;
         recent::fill_identities(&self.connection)?;
+        recent::note_all_moved(&self.connection)?;
         self.connection.execute_batch("COMMIT")?;
         self.connection.close().map_err(|(_, error)| error.into())
     }

@@ -20,9 +20,10 @@ mod sweep;
 pub(crate) use edge::NUMBER_MAX;
 pub(crate) use edge::{Edge, Key, pack, unpack};
 pub(crate) use functions::provide;
-pub(crate) use memory::Change;
+pub(crate) use memory::{Change, Memory};
 pub(crate) use positions::{
     ADD_EDGE, ADD_IDENTITY, FIRST_EDGE, FIRST_KEY, Missing, Positions, complete, fill_identities,
-    next_key,
+    next_key, note_all_moved,
 };
-pub(crate) use shared::{Reading, Recent};
+pub(crate) use shared::{Reading, Recent, Rows};
+pub(crate) use sweep::Sweep;

@@ -39,7 +39,8 @@ use crate::store::{Job, Options};
 /// Pause between two attempts to write to a disk that has failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Rows that an idle writer moves to their tables in one transaction.
+/// Rows of each table that an idle writer moves there in one transaction, and that any transaction
+/// may move.
 const MOVED_MAX: usize = 8_192;
 /// Rows that a writer moves in one transaction when the store is closed and no job waits.
 const MOVED_AT_CLOSE_MAX: usize = 131_072;
@@ -232,7 +233,7 @@ impl Writer {
             .file
             .check_place()
             .and_then(|()| Ok(self.connection.execute_batch("BEGIN IMMEDIATE")?))
-            .and_then(|()| self.recent.settle(&self.connection, self.last_id, most))
+            .and_then(|()| self.recent.move_up_to(&self.connection, self.last_id, most))
             .and_then(|()| self.connection.execute_batch("COMMIT").map_err(of_commit));
         match moved {
             Ok(()) => {
@@ -265,6 +266,9 @@ impl Writer {
     /// them.
     fn give_memory_back(&mut self) {
         self.targets.shrink();
+        // A thread that reads nothing more would keep what it could see.
+        self.shared.probes.end_stale();
+        self.recent.give_memory_back();
         if let Err(error) = self.connection.execute_batch("PRAGMA shrink_memory") {
             tracing::warn!(%error, "an idle writer keeps its pages in memory");
         }

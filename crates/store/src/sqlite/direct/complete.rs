@@ -85,7 +85,8 @@ fn write(connection: &Connection, edges: Edges) -> Result<(), StoreError> {
     let mut insert = connection.prepare(ADD_EDGE)?;
     edges.each_sorted(|edge| add(&mut insert, edge))?;
     drop(insert);
-    recent::fill_identities(connection)
+    recent::fill_identities(connection)?;
+    recent::note_all_moved(connection)
 }
 
 fn add(

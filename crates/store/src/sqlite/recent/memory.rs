@@ -1,9 +1,9 @@
 //! Rows that are in memory and not in their table yet, as each commit shows them.
 //!
-//! A row is added by a commit, and gone with a later one: because it was deleted, or because it was
-//! moved to its table. A reader that sees the store as of commit `at` sees the rows that were added
-//! by then and not gone by then. So a moved row is seen once: in memory before the move, in the table
-//! after it. What is gone is forgotten when no reader can see it any more.
+//! A commit adds a row; a later commit removes it, because the document was deleted or the row was
+//! moved to its table. A reader at commit `at` sees the rows added at or before `at` and removed after
+//! `at`. So a moved row is seen once: in memory before the move, in the table after it. What is gone is
+//! forgotten when no reader can see it any more.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -132,10 +132,11 @@ impl<K: Ord + Copy, V: Copy> Memory<K, V> {
     }
 
     /// Forgets what nobody sees any more who sees the commit `upto` or a later one: up to `most` rows.
-    pub(crate) fn forget(&mut self, upto: u64, most: usize) {
-        for _ in 0..most {
+    /// Returns how many.
+    pub(crate) fn forget(&mut self, upto: u64, most: usize) -> usize {
+        for forgotten in 0..most {
             let Some(first) = self.gone.front().copied().filter(|first| first.with <= upto) else {
-                break;
+                return forgotten;
             };
             self.gone.pop_front();
             let is_it = |life: &Life<V>| life.added == first.added && life.gone == first.with;
@@ -145,6 +146,12 @@ impl<K: Ord + Copy, V: Copy> Memory<K, V> {
                 self.former.remove(&(first.key, first.added));
             }
         }
+        most
+    }
+
+    /// Gives memory back that was needed for what has been forgotten.
+    pub(crate) fn shrink(&mut self) {
+        self.gone.shrink_to_fit();
     }
 
     /// Returns the value of a row as of a commit.

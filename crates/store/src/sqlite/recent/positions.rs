@@ -8,7 +8,8 @@ use crate::error::StoreError;
 use crate::row::References;
 use crate::sqlite::counters::LAST_ID;
 
-/// Bytes of an identity that the sweep over identities goes by: where it stands tells of no document.
+/// The sweep's position is kept as the first 4 bytes of an identity only, so that the row reveals no
+/// identity.
 const HAND_BYTES: usize = 4;
 /// Where the sweep over identities begins.
 pub(crate) const FIRST_KEY: Key = [0; 16];
@@ -67,10 +68,9 @@ impl Positions {
         Ok(())
     }
 
-    /// Returns the last document whose identity and edges are all in their tables, as those of all
-    /// before it.
+    /// Returns the number up to which the identities and edges of all documents are in their tables.
     fn done(&self) -> i64 {
-        self.identities.done.min(self.edges.done)
+        self.identities.all_moved().min(self.edges.all_moved())
     }
 }
 
@@ -157,7 +157,6 @@ pub(crate) fn complete(connection: &Connection) -> Result<(), StoreError> {
 
 fn move_all(connection: &Connection) -> Result<(), StoreError> {
     let missing = Missing::read(connection)?;
-    let mut positions = Positions::read(connection)?;
     for (key, document) in missing.identities {
         connection.prepare_cached(ADD_IDENTITY)?.execute(params![key, document])?;
     }
@@ -165,24 +164,25 @@ fn move_all(connection: &Connection) -> Result<(), StoreError> {
         let (target, kind, source) = unpack(edge);
         connection.prepare_cached(ADD_EDGE)?.execute(params![target, kind, source])?;
     }
-    let last = connection.query_row(LAST_ID, [], |row| row.get(0))?;
-    let before = positions;
-    positions.identities.is_clear(last);
-    positions.edges.is_clear(last);
-    if positions == before { Ok(()) } else { positions.write(connection) }
+    note_all_moved(connection)
 }
 
-/// Fills the table of identities from the documents, and notes that all identities and edges are in
-/// their tables.
+/// Fills the table of identities from the documents.
 pub(crate) fn fill_identities(connection: &Connection) -> Result<(), StoreError> {
     connection.execute("DELETE FROM identity", [])?;
     connection
         .execute("INSERT INTO identity (key, id) SELECT key, id FROM doc ORDER BY key", [])?;
+    Ok(())
+}
+
+/// Notes that the identities and edges of all documents are in their tables.
+pub(crate) fn note_all_moved(connection: &Connection) -> Result<(), StoreError> {
     let last = connection.query_row(LAST_ID, [], |row| row.get(0))?;
-    let mut positions = Positions::read(connection)?;
-    positions.identities.is_clear(last);
-    positions.edges.is_clear(last);
-    positions.write(connection)
+    let before = Positions::read(connection)?;
+    let mut positions = before;
+    positions.identities.note_all_moved(last);
+    positions.edges.note_all_moved(last);
+    if positions == before { Ok(()) } else { positions.write(connection) }
 }
 
 /// Adds an identity to its table.

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 
 /// Most rows that are looked at while the writer waits.
 const LOOKED_AT_MAX: usize = 4_096;
-/// Most rows that are forgotten with one commit.
+/// Most rows of each table that are forgotten while readers wait, and fewest with a commit.
 const FORGOTTEN_MAX: usize = 8_192;
 
 /// What is in memory, for the writer and the readers of this process.
@@ -75,15 +75,30 @@ impl Recent {
         self.rows.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a commit is durable, and forgets what no reader can see any more.
-    pub(crate) fn committed(&self, number: u64) {
+    /// Notes that a commit is durable, with which up to `gone` rows are gone, and forgets twice as many
+    /// that no reader can see any more.
+    pub(crate) fn committed(&self, number: u64, gone: usize) {
         self.committed.store(number, Ordering::Release);
+        self.forget(FORGOTTEN_MAX.max(gone.saturating_mul(2)));
+    }
+
+    /// Forgets up to so many rows of each table that no reader can see any more.
+    pub(crate) fn forget(&self, mut most: usize) {
         let readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = self.committed.load(Ordering::Acquire);
         let oldest = readers.first_key_value().map_or(number, |(at, _)| (*at).min(number));
         drop(readers);
-        let mut rows = self.change();
-        rows.identities.forget(oldest, FORGOTTEN_MAX);
-        rows.edges.forget(oldest, FORGOTTEN_MAX);
+        while most > 0 {
+            let some = most.min(FORGOTTEN_MAX);
+            let mut rows = self.change();
+            let identities = rows.identities.forget(oldest, some);
+            let edges = rows.edges.forget(oldest, some);
+            drop(rows);
+            if identities.max(edges) < some {
+                break;
+            }
+            most -= some;
+        }
     }
 
     /// Returns the document that has an identity.

@@ -30,8 +30,13 @@ impl<K: Ord> Sweep<K> {
         }
     }
 
+    /// Returns the number of the document up to which the rows of all have been moved.
+    pub(crate) fn all_moved(&self) -> i64 {
+        if self.hand.is_none() { self.upto } else { self.done }
+    }
+
     /// Notes that all rows are in their table. `last` is the number of the last document.
-    pub(crate) fn is_clear(&mut self, last: i64) {
+    pub(crate) fn note_all_moved(&mut self, last: i64) {
         (self.done, self.upto, self.hand) = (last, last, None);
     }
 }
@@ -49,14 +54,18 @@ mod tests {
         assert_eq!(moved(&sweep), [true, true, false, false]);
         sweep.go_on(0, 20);
         assert_eq!(sweep, Sweep { done: 4, upto: 8, hand: Some(50) }, "it is not over");
+        assert_eq!(sweep.all_moved(), 4);
         sweep.hand = None;
         assert_eq!(moved(&sweep), [true, true, true, false]);
+        assert_eq!(sweep.all_moved(), 8);
 
         sweep.go_on(0, 20);
 
         assert_eq!(sweep, Sweep { done: 8, upto: 20, hand: Some(0) });
         assert_eq!(moved(&sweep), [true, true, true, false]);
-        sweep.is_clear(30);
+        assert_eq!(sweep.all_moved(), 8);
+        sweep.note_all_moved(30);
         assert_eq!(moved(&sweep), [true; 4]);
+        assert_eq!(sweep.all_moved(), 30);
     }
 }

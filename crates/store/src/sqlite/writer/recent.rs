@@ -1,6 +1,11 @@
 //! The writer's side of what is in memory: it adds and removes identities and edges, there or in their
 //! tables, and moves a few to the tables with each transaction.
 
+mod moves;
+
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -8,17 +13,12 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::error::StoreError;
 use crate::id::NaturalKey;
-use crate::sqlite::recent::{
-    ADD_EDGE, ADD_IDENTITY, Change, Edge, FIRST_EDGE, FIRST_KEY, Key, Positions, Recent, next_key,
-    pack, unpack,
-};
+use crate::sqlite::recent::{ADD_EDGE, ADD_IDENTITY, Change, Edge, Key, Positions, Recent, pack};
 
 /// Edges in memory for each identity.
 const EDGES_EACH: usize = 4;
-/// Rows that are looked at, for each that is to be moved, before a transaction goes on.
-const LOOKED_AT_EACH: usize = 8;
-/// Fewest rows that are looked at.
-const LOOKED_AT_MIN: usize = 1_024;
+/// Most identities that a transaction notes as those of no document.
+const ABSENT_MAX: usize = 16_384;
 
 /// What the open transaction does with identities and edges.
 pub(super) struct RecentWriter {
@@ -29,9 +29,9 @@ pub(super) struct RecentWriter {
     begun: Positions,
     /// The changes of the open transaction in memory, in order.
     undo: Vec<Undo>,
-    /// Identities that were looked for in this transaction, and that no document has.
+    /// Identities that were looked for in this transaction, and that no document has: some of them.
     absent: HashSet<NaturalKey>,
-    identities_max: usize,
+    documents_max: usize,
     edges_max: usize,
 }
 
@@ -57,7 +57,7 @@ impl RecentWriter {
             begun: positions,
             undo: vec![],
             absent: HashSet::new(),
-            identities_max: documents_max,
+            documents_max,
             edges_max: documents_max.saturating_mul(EDGES_EACH),
         }
     }
@@ -76,8 +76,10 @@ impl RecentWriter {
     }
 
     /// Notes that no document has an identity.
-    pub(super) fn is_absent(&mut self, key: NaturalKey) {
-        self.absent.insert(key);
+    pub(super) fn note_absent(&mut self, key: NaturalKey) {
+        if self.absent.len() < ABSENT_MAX {
+            self.absent.insert(key);
+        }
     }
 
     /// Forgets which identities no document has.
@@ -164,8 +166,8 @@ impl RecentWriter {
         Ok(())
     }
 
-    /// Gives the open transaction its number, if it has none. Readers that see it in its table see what
-    /// the transaction does.
+    /// Gives the open transaction its number, if it has none. A reader whose state has this number in
+    /// the table `recent` sees the transaction's changes in memory.
     fn touch(&mut self, connection: &Connection) -> Result<u64, StoreError> {
         if self.now.number == self.begun.number {
             self.now.number += 1;
@@ -199,118 +201,20 @@ impl RecentWriter {
         self.undo_to(&Mark { changes: 0, now: self.begun });
     }
 
-    /// Before a commit: moves what is more than there may be in memory to the tables, and writes how far
-    /// they are. `last` is the number of the last document.
-    pub(super) fn end(&mut self, connection: &Connection, last: i64) -> Result<(), StoreError> {
-        if self.now.number == self.begun.number {
-            return Ok(());
-        }
-        let rows = self.recent.look();
-        let identities = rows.identities.living().saturating_sub(self.identities_max);
-        let edges = rows.edges.living().saturating_sub(self.edges_max);
-        drop(rows);
-        self.move_some(connection, last, (identities, edges))
-    }
-
-    /// Moves up to so many rows to the tables, in a transaction of its own. `last` is the number of the
-    /// last document.
-    pub(super) fn settle(
-        &mut self,
-        connection: &Connection,
-        last: i64,
-        most: usize,
-    ) -> Result<(), StoreError> {
-        self.touch(connection)?;
-        self.move_some(connection, last, (most, most))
-    }
-
-    fn move_some(
-        &mut self,
-        connection: &Connection,
-        last: i64,
-        (identities, edges): (usize, usize),
-    ) -> Result<(), StoreError> {
-        let before = self.now;
-        let identities = self.move_identities(connection, last, identities)?;
-        let edges = self.move_edges(connection, last, edges)?;
-        if identities {
-            self.now.identities.is_clear(last);
-        }
-        if edges {
-            self.now.edges.is_clear(last);
-        }
-        if self.now == before { Ok(()) } else { self.now.write(connection) }
-    }
-
-    /// Moves identities. Returns whether none is left in memory.
-    fn move_identities(
-        &mut self,
-        connection: &Connection,
-        last: i64,
-        wanted: usize,
-    ) -> Result<bool, StoreError> {
-        let at = self.now.number;
-        if wanted > 0 {
-            self.now.identities.go_on(FIRST_KEY, last);
-            let upto = self.now.identities.upto;
-            let is_due = |_: Key, document: i64| document <= upto;
-            let from = self.now.identities.hand.unwrap_or(FIRST_KEY);
-            let rows = self.recent.look();
-            let (mut found, next) =
-                rows.identities.due(from, None, wanted, looked_at(wanted), is_due);
-            // The sweep stands between identities whose first bytes differ.
-            self.now.identities.hand = next.and_then(|next| {
-                let end = next_key(&next);
-                let (rest, _) = rows.identities.due(next, end, usize::MAX, usize::MAX, is_due);
-                found.extend(rest);
-                end
-            });
-            drop(rows);
-            let mut add = connection.prepare_cached(ADD_IDENTITY)?;
-            for (key, document) in found {
-                add.execute(params![key, document])?;
-                if let Some((_, change)) = self.recent.change().identities.remove(key, at) {
-                    self.undo.push(Undo::Identity(change));
-                }
-            }
-        }
-        Ok(self.recent.look().identities.living() == 0)
-    }
-
-    /// Moves edges. Returns whether none is left in memory.
-    fn move_edges(
-        &mut self,
-        connection: &Connection,
-        last: i64,
-        wanted: usize,
-    ) -> Result<bool, StoreError> {
-        let at = self.now.number;
-        if wanted > 0 {
-            self.now.edges.go_on(FIRST_EDGE, last);
-            let upto = self.now.edges.upto;
-            let from = self.now.edges.hand.unwrap_or(FIRST_EDGE);
-            let is_due = |edge: u128, ()| unpack(edge).2 <= upto;
-            let rows = self.recent.look();
-            let (found, next) = rows.edges.due(from, None, wanted, looked_at(wanted), is_due);
-            drop(rows);
-            self.now.edges.hand = next;
-            let mut add = connection.prepare_cached(ADD_EDGE)?;
-            for (edge, ()) in found {
-                let (target, kind, source) = unpack(edge);
-                add.execute(params![target, kind, source])?;
-                if let Some(((), change)) = self.recent.change().edges.remove(edge, at) {
-                    self.undo.push(Undo::Edge(change));
-                }
-            }
-        }
-        Ok(self.recent.look().edges.living() == 0)
-    }
-
     /// Notes that the transaction is durable.
     pub(super) fn committed(&mut self) {
+        self.recent.committed(self.now.number, self.undo.len());
         self.undo.clear();
         self.begun = self.now;
-        self.recent.committed(self.now.number);
+    }
+
+    /// Gives memory back that only large transactions need, between two of them.
+    pub(super) fn give_memory_back(&mut self) {
+        (self.undo, self.absent) = (vec![], HashSet::new());
+        self.recent.forget(usize::MAX);
+        let mut rows = self.recent.change();
+        rows.identities.shrink();
+        rows.edges.shrink();
     }
 
     /// Returns how many rows are gone and still kept for readers.
@@ -318,11 +222,6 @@ impl RecentWriter {
         let rows = self.recent.look();
         rows.identities.gone() + rows.edges.gone()
     }
-}
-
-/// Returns how many rows are looked at for so many that are wanted.
-fn looked_at(wanted: usize) -> usize {
-    wanted.saturating_mul(LOOKED_AT_EACH).max(LOOKED_AT_MIN)
 }
 
 fn damaged() -> StoreError {

@@ -46,9 +46,8 @@ impl Writer {
             return Ok(Some(target));
         }
         let found = probe::target(&self.connection, key)?;
-        match found {
-            Some(target) => self.targets.found(key, target),
-            None => self.recent.is_absent(key),
+        if let Some(target) = found {
+            self.targets.found(key, target);
         }
         Ok(found)
     }
@@ -79,7 +78,7 @@ impl Writer {
     fn document(&mut self, key: NaturalKey) -> Result<Option<Row>, StoreError> {
         let found = probe::by_key(&self.connection, key)?;
         if found.is_none() {
-            self.recent.is_absent(key);
+            self.recent.note_absent(key);
         }
         Ok(found)
     }
