@@ -2,6 +2,7 @@
 
 use crate::id::DocumentId;
 use crate::sql::Value;
+use crate::sqlite::{commit_seen, number_of_key};
 
 /// The database whose SQL is wanted. Both take arguments as `?1`, `?2` …
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,10 +133,10 @@ impl Dialect {
     /// and the latest in memory.
     pub(crate) fn has_key(self, of: &str, key: &str) -> String {
         match self {
-            Self::Sqlite => format!(
-                "{of}.id = coalesce(recent_identity({AT}, {key}), \
-                 (SELECT id FROM identity WHERE key = {key}))"
-            ),
+            Self::Sqlite => {
+                let number = format!(number_of_key!("{0}"), key);
+                format!("{of}.id = {number}")
+            }
             Self::Postgres => format!("{of}.key = {key}"),
         }
     }
@@ -167,7 +168,7 @@ impl Dialect {
         };
         let Self::Sqlite = self else { return in_table };
         let most = if tests.is_empty() { "1" } else { "-1" };
-        let recent = recent_sources(target, kind, ("0", &i64::MAX.to_string()), most);
+        let recent = recent_sources(target, kind, EVERY_NUMBER, most);
         let in_memory = if tests.is_empty() {
             format!("EXISTS (SELECT 1 FROM {recent})")
         } else {
@@ -185,7 +186,7 @@ impl Dialect {
         let edges = self.each("ref", "r", &format!("r.target = t.x AND r.kind = {kind}"));
         match self {
             Self::Sqlite => {
-                let recent = recent_sources("t.x", kind, ("0", &i64::MAX.to_string()), "-1");
+                let recent = recent_sources("t.x", kind, EVERY_NUMBER, "-1");
                 format!(
                     "(SELECT r.source AS x FROM {targets} t {edges} \
                      UNION SELECT r.value FROM {targets} t CROSS JOIN {recent} r)"
@@ -358,7 +359,10 @@ impl Dialect {
 
 /// The number of the commit that an SQLite reader sees, by which the functions know what of the
 /// memory it sees (`sqlite/recent/functions.rs`).
-const AT: &str = "(SELECT number FROM recent)";
+const AT: &str = commit_seen!();
+
+/// The documents after which and up to which a range is that has all of them.
+pub(crate) const EVERY_NUMBER: (&str, &str) = ("0", "9223372036854775807");
 
 /// Returns a table of SQLite with a column `value`: sources of edges that are in memory.
 fn recent_sources(target: &str, kind: &str, (after, upto): (&str, &str), most: &str) -> String {

@@ -54,6 +54,7 @@ pub use lock::{FileId, is_held_here, real_file};
 pub(crate) use open::check;
 pub use output::{OutputError, OutputKind, check_folder, is_database, make_folder, remove_folders};
 pub(crate) use probe::{by_key, by_uuid, target};
+pub(crate) use recent::{commit_seen, number_of_key};
 pub(crate) use select::{count, cuts, list, pass, serve};
 pub(crate) use shared::Shared;
 pub(crate) use snapshot::SqliteSnapshot;

@@ -66,7 +66,7 @@ pub use answer::Answer;
 pub use app::{Client, FULL_ACCESS, TestApp, encoded};
 #[cfg(feature = "app")]
 pub use call::call;
-pub use edges::edges;
+pub use edges::{edges, edges_by_number};
 pub use folder::Folder;
 #[cfg(feature = "app")]
 pub use standard::{STANDARDS, Standard, USUAL, model};

@@ -3,6 +3,7 @@
 use super::numbers::{first, kind, one};
 use super::source::Source;
 use super::statement::{Driver, Statement, WALK_MAX};
+use crate::dialect::EVERY_NUMBER;
 use crate::id::{DocumentId, KindId};
 use crate::list::ListQuery;
 
@@ -44,8 +45,7 @@ async fn narrowest<S: Source>(
     if query.targets.len() < 2 {
         return Ok(query.targets.first().copied());
     }
-    let all = ("0", i64::MAX.to_string());
-    let recent = S::DIALECT.or_recent("?1", "?2", (all.0, &all.1), &NARROW_MAX.to_string());
+    let recent = S::DIALECT.or_recent("?1", "?2", EVERY_NUMBER, &NARROW_MAX.to_string());
     let text = format!(
         "SELECT count(*) FROM (SELECT source FROM ref WHERE target = ?1 AND kind = ?2{recent} \
          LIMIT {NARROW_MAX}) r"

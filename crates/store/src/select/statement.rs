@@ -98,6 +98,15 @@ pub(super) fn tests(dialect: Dialect, query: &ListQuery, bind: &mut Bind<'_>) ->
     tests
 }
 
+/// Returns a table `r`, with the documents that a column names as `d` where tests need them.
+fn joined(dialect: Dialect, query: &ListQuery, table: &str, column: &str) -> String {
+    if query.needs_document() {
+        format!("{table} r {} doc d ON d.id = {column}", dialect.join())
+    } else {
+        format!("{table} r")
+    }
+}
+
 /// The candidates, in one part or several that have none in common.
 struct Candidates(Vec<Part>);
 
@@ -125,26 +134,14 @@ impl Candidates {
         let mut parts = vec![Part::of(dialect, query, driver, &kind, &mut bind)];
         if let Driver::Referrers(target) = driver {
             // With other tests, any number may be needed for the first few that pass.
-            let is_plain =
-                query.targets.len() < 2 && query.changed.is_none() && query.conditions.is_empty();
+            let is_plain = query.targets.len() < 2 && !query.needs_document();
             let most = most.filter(|_| is_plain);
             let range = (query.after, query.upto);
             let recent = dialect.recent_sources(target, &kind, range, most, &mut bind);
             parts.extend(recent.map(|recent| {
-                let from = if query.needs_document() {
-                    let on = "d.id = r.value";
-                    format!("{recent} r {} doc d ON {on}", dialect.join())
-                } else {
-                    format!("{recent} r")
-                };
-                Part::with_tests(
-                    dialect,
-                    query,
-                    driver,
-                    &kind,
-                    (from, "r.value", vec![]),
-                    &mut bind,
-                )
+                let from = joined(dialect, query, &recent, "r.value");
+                let part = (from, "r.value", vec![]);
+                Part::with_tests(dialect, query, driver, &kind, part, &mut bind)
             }));
         }
         Self(parts)
@@ -215,11 +212,7 @@ impl Part {
             }
             Driver::Referrers(target) => {
                 let tests = format!("r.kind = {kind}{}", range("r.source"));
-                let from = if query.needs_document() {
-                    format!("ref r {} doc d ON d.id = r.source", dialect.join())
-                } else {
-                    "ref r".into()
-                };
+                let from = joined(dialect, query, "ref", "r.source");
                 let tests = format!("r.target = {} AND {tests}", bind(target.0.into()));
                 (from, "r.source", vec![tests])
             }

@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::row::Row;
 use crate::sqlite::file::HeldFile;
-use crate::sqlite::recent::Reading;
+use crate::sqlite::recent::{Reading, commit_seen, number_of_key};
 
 /// Most stores that a thread remembers; a thread outlives the stores that tests open in turn.
 const REMEMBERED_MAX: usize = 4;
@@ -215,11 +215,10 @@ pub(crate) fn by_uuid(connection: &Connection, uuid: Uuid) -> Result<Option<Row>
 }
 
 pub(crate) fn by_key(connection: &Connection, key: NaturalKey) -> Result<Option<Row>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc
-         WHERE id = coalesce(recent_identity((SELECT number FROM recent), ?1),
-                             (SELECT id FROM identity WHERE key = ?1))",
-    )?;
+    let mut statement = connection.prepare_cached(concat!(
+        "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc WHERE id = ",
+        number_of_key!("?1")
+    ))?;
     Ok(statement.query_row([key.0], document).optional()?)
 }
 
@@ -230,11 +229,10 @@ pub(crate) fn target(
 ) -> Result<Option<(DocumentId, Uuid, KindId)>, StoreError> {
     let read =
         |row: &SqlRow<'_>| Ok((DocumentId(row.get(0)?), Uuid(row.get(1)?), KindId(row.get(2)?)));
-    let mut own = connection.prepare_cached(
-        "SELECT id, uuid, kind FROM doc
-         WHERE id = coalesce(recent_identity((SELECT number FROM recent), ?1),
-                             (SELECT id FROM identity WHERE key = ?1))",
-    )?;
+    let mut own = connection.prepare_cached(concat!(
+        "SELECT id, uuid, kind FROM doc WHERE id = ",
+        number_of_key!("?1")
+    ))?;
     if let Some(found) = own.query_row([key.0], read).optional()? {
         return Ok(Some(found));
     }
@@ -249,12 +247,14 @@ pub(crate) fn referrers(
     target: DocumentId,
 ) -> Result<Vec<KindId>, StoreError> {
     // One hop per kind: the next greater kind that has an edge, so popular targets cost no scan.
-    let mut next = connection.prepare_cached(
+    let mut next = connection.prepare_cached(concat!(
         "SELECT min(kind) FROM (
              SELECT (SELECT kind FROM ref WHERE target = ?1 AND kind > ?2 AND source <> ?1
                      ORDER BY kind LIMIT 1) AS kind
-             UNION ALL SELECT recent_kind((SELECT number FROM recent), ?1, ?2))",
-    )?;
+             UNION ALL SELECT recent_kind(",
+        commit_seen!(),
+        ", ?1, ?2))",
+    ))?;
     let mut kinds = vec![];
     let mut last: i64 = -1;
     while kinds.len() < 20 {

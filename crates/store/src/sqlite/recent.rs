@@ -19,7 +19,7 @@ mod sweep;
 #[cfg(test)]
 pub(crate) use edge::NUMBER_MAX;
 pub(crate) use edge::{Edge, Key, pack, unpack};
-pub(crate) use functions::provide;
+pub(crate) use functions::{commit_seen, number_of_key, provide};
 pub(crate) use memory::{Change, Memory};
 pub(crate) use positions::{
     ADD_EDGE, ADD_IDENTITY, FIRST_EDGE, FIRST_KEY, Missing, Positions, complete, fill_identities,

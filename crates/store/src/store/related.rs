@@ -4,18 +4,19 @@ use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, Uuid};
 use crate::row::References;
 use crate::sql::{Sql, Value};
+use crate::sqlite::number_of_key;
 use crate::store::Store;
 use crate::store::handle::Engine;
 
-/// The statements that select deletions of a kind; `$has_key` tests whether the document `d` has the
-/// identity of the deleted one.
+/// The statements that select deletions of a kind; `$has_key`, texts, tests whether the document `d` has
+/// the identity of the deleted one.
 macro_rules! deletions {
-    ($has_key:literal) => {
+    ($($has_key:tt)+) => {
         [
             // With the document that has the identity now.
             concat!(
                 "SELECT t.uuid, t.cv, t.key_values, t.marks, d.uuid FROM tomb t LEFT JOIN doc d ON ",
-                $has_key,
+                $($has_key)+,
                 " WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3 ORDER BY t.cv LIMIT ?4"
             ),
             // Only those whose identity no document has.
@@ -23,16 +24,13 @@ macro_rules! deletions {
                 "SELECT t.uuid, t.cv, t.key_values, t.marks, CAST(NULL AS bigint) FROM tomb t \
                  WHERE t.kind = ?1 AND t.cv > ?2 AND t.cv <= ?3 \
                  AND NOT EXISTS (SELECT 1 FROM doc d WHERE ",
-                $has_key,
+                $($has_key)+,
                 ") ORDER BY t.cv LIMIT ?4"
             ),
         ]
     };
 }
-const IN_FILE: [&str; 2] = deletions!(
-    "d.id = coalesce(recent_identity((SELECT number FROM recent), t.key), \
-     (SELECT id FROM identity WHERE key = t.key))"
-);
+const IN_FILE: [&str; 2] = deletions!("d.id = ", number_of_key!("t.key"));
 const IN_DATABASE: [&str; 2] = deletions!("d.key = t.key");
 const HOLDERS: &str =
     "SELECT holder, via FROM tie WHERE label = ?1 AND item = ?2 ORDER BY via, holder LIMIT ?3";

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use homeroom_store::{
     Among, Answer, Ask, Decide, Decision, DocumentId, Edge, KindId, ListQuery, NewDocument,
-    Options, Plan, Row, SnapshotOptions, Sql, Store, StoreUrl, Tombstone, Write,
+    Options, Plan, Row, Sql, Store, StoreUrl, Tombstone, Write,
 };
 use homeroom_testkit::victim::{self, Victim};
 
@@ -250,15 +250,7 @@ fn questions(dice: &mut Dice, model: &Model, kinds: [KindId; 2]) -> Vec<(ListQue
 }
 
 fn edges(store: &Store) -> Vec<Edge> {
-    let snapshot = store.snapshot_blocking(&SnapshotOptions::default()).unwrap();
-    let mut all: Vec<Edge> = vec![];
-    loop {
-        let page = snapshot.edges(all.last().copied()).unwrap();
-        if page.is_empty() {
-            return all;
-        }
-        all.extend(page);
-    }
+    homeroom_testkit::edges_by_number(store).unwrap()
 }
 
 /// Compares what a store answers with the model.

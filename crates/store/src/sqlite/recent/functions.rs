@@ -9,6 +9,30 @@ use rusqlite::{Connection, Result};
 use super::edge::NUMBER_MAX;
 use super::shared::Recent;
 
+/// The number of the commit that a reader sees.
+macro_rules! commit_seen {
+    () => {
+        "(SELECT number FROM recent)"
+    };
+}
+pub(crate) use commit_seen;
+
+/// The number of the document that has an identity.
+macro_rules! number_of_key {
+    ($key:literal) => {
+        concat!(
+            "coalesce(recent_identity(",
+            $crate::sqlite::commit_seen!(),
+            ", ",
+            $key,
+            "), (SELECT id FROM identity WHERE key = ",
+            $key,
+            "))"
+        )
+    };
+}
+pub(crate) use number_of_key;
+
 /// Makes the functions known to a connection of this process.
 pub(crate) fn provide(connection: &Connection, recent: &Arc<Recent>) -> Result<()> {
     // What a reader sees does not change while it reads.
