@@ -73,10 +73,12 @@ impl TokenScope {
                     return None;
                 }
             } else {
-                let own = Scope::read(word).is_some_and(|scope| client.has_scope(scope));
-                let of_apis =
-                    client.has_scope(Scope::Apis) && for_apis.iter().any(|has| has == word);
-                if !(is_token(word) && (own || of_apis)) {
+                // A name of one of the server's scopes means that one, whatever published APIs ask for.
+                let is_had = match Scope::read(word) {
+                    Some(own) => client.has_scope(own),
+                    None => client.has_scope(Scope::Apis) && for_apis.iter().any(|has| has == word),
+                };
+                if !(is_token(word) && is_had) {
                     return None;
                 }
                 words.push(word.to_owned());
@@ -106,10 +108,9 @@ impl TokenScope {
         }
         if let Some(words) = &self.held_to {
             let is_named = |scope: Scope| words.iter().any(|word| word == scope.name());
-            // A scope for published APIs is for nothing else.
-            let is_of_apis =
-                |word: &String| Scope::read(word).is_none_or(|own| !client.has_scope(own));
-            let for_apis = words.iter().any(is_of_apis);
+            // A scope for published APIs is for nothing else. One of the server that the key has lost is
+            // for nothing at all.
+            let for_apis = words.iter().any(|word| Scope::read(word).is_none());
             confined.scopes.retain(|scope| is_named(*scope) || (*scope == Scope::Apis && for_apis));
             confined.held_to = Some(Arc::clone(words));
         }
@@ -124,7 +125,53 @@ fn is_token(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use homeroom_http::Timestamp;
+
     use super::*;
+    use crate::client::Status;
+    use crate::rights::Rights;
+
+    fn client(scopes: &[Scope]) -> ApiClient {
+        ApiClient {
+            key: "key".into(),
+            application: "test".into(),
+            claim_set: None,
+            rights: Arc::new(Rights::none()),
+            views: Arc::default(),
+            education_organizations: [].into(),
+            namespace_prefixes: [].into(),
+            profiles: [].into(),
+            ownership_tokens: [].into(),
+            creator_token: None,
+            scopes: scopes.to_vec(),
+            held_to: None,
+            status: Status::Active,
+            created: Timestamp(0),
+        }
+    }
+
+    #[test]
+    fn a_scope_that_the_key_has_lost_opens_nothing_else() {
+        use Scope::{Apis, Data, Learning};
+        let for_apis = ["items.read".to_owned(), "learning".to_owned()];
+        // What the key has when the token is issued, what that is held to, what the key has later, and what
+        // the token reaches then.
+        for (had, asked, has, reaches) in [
+            (&[Data, Apis][..], "data", &[Data, Apis][..], &[Data][..]),
+            (&[Data, Apis], "data", &[Apis], &[]),
+            (&[Data, Apis], "data items.read", &[Apis], &[Apis]),
+            (&[Data, Apis], "items.read", &[Data, Apis], &[Apis]),
+            (&[Data, Apis], "items.read", &[Data], &[]),
+            (&[Data, Apis, Learning], "learning", &[Data, Apis], &[]),
+        ] {
+            let scope = TokenScope::read(asked, &client(had), &for_apis).unwrap();
+
+            let confined = scope.confine(Arc::new(client(has))).unwrap();
+
+            assert_eq!(confined.scopes, reaches, "{asked}");
+        }
+        assert_eq!(TokenScope::read("learning", &client(&[Data, Apis]), &for_apis), None);
+    }
 
     fn written(scope: &TokenScope) -> String {
         serde_json::to_string(scope).unwrap()

@@ -1,5 +1,6 @@
 //! Checks an API by itself: its names, who may call it, and how it changes what it passes on.
 
+use homeroom_access::Scope;
 use homeroom_client::{Url, is_place};
 use homeroom_http::Cors;
 use http::header::{EXPECT, TE};
@@ -103,6 +104,10 @@ fn check_scopes(api: &Api, findings: &mut Findings<'_>) {
         if scope.is_empty() || scope.len() > 255 || !scope.bytes().all(is_plain) {
             let message =
                 "no key can have it: a scope has 1 to 255 letters, digits and signs, and no blank";
+            findings.add(&format!("scopes[{number}]"), message);
+        }
+        if Scope::read(scope).is_some() {
+            let message = format!("{scope} is a scope of this server; choose another name");
             findings.add(&format!("scopes[{number}]"), message);
         }
     }
@@ -289,6 +294,7 @@ mod tests {
         (r#"{"scopes": ["a"], "security": "none"}"#, "scopes", "have no scopes"),
         (r#"{"scopes": ["a b"]}"#, "scopes[0]", "no key can have it"),
         (r#"{"scopes": ["a", ""]}"#, "scopes[1]", "no key can have it"),
+        (r#"{"scopes": ["data"]}"#, "scopes[0]", "a scope of this server"),
         (r#"{"upstream": []}"#, "upstream", "state upstream"),
         (r#"{"part": "data", "upstream": ["http://a"]}"#, "part", "either upstreams or a part"),
         (r#"{"part": "nope"}"#, "part", "there is no part nope; parts: data,"),

@@ -100,7 +100,7 @@ fn each_fault_is_told_with_its_place_in_its_own_file() {
     let structure = place.run(&["gateway", "lint", "all"]);
     place.write("all/1.toml", open("a", "http://a", ""));
     let wrong = [
-        "security = 'oauth2'\nupstream = ['http://a']\nscopes = ['a b', '']",
+        "security = 'oauth2'\nupstream = ['http://a']\nscopes = ['a b', '', 'data', 'datum']",
         "security = 'none'\nupstream = ['http://a']\nscopes = ['a']",
         "upstream = ['http://a']\nrequest_headers.set = {x = 'env:'}",
     ];
@@ -119,6 +119,7 @@ fn each_fault_is_told_with_its_place_in_its_own_file() {
     for told in [
         "all/2.toml:7: apis[0].scopes[0]: no key can have it",
         "all/2.toml:7: apis[0].scopes[1]: no key can have it",
+        "all/2.toml:7: apis[0].scopes[2]: data is a scope of this server",
         "all/2.toml:14: apis[1].scopes: callers of an API without security",
         "all/2.toml:20: apis[2].request_headers.set.x: it names no place",
     ] {
