@@ -1,6 +1,7 @@
 //! Each request of the contract: what it answers, and what is refused.
 
-use homeroom_bulk_api::CHUNK_BYTES_MAX;
+use homeroom_bulk_api::{CHUNK_BYTES_MAX, FILE_BYTES_MAX, FILES_MAX, OPEN_BYTES_MAX};
+use homeroom_store::{Answer, Decision, Plan, Sql, Write};
 use homeroom_testkit::FULL_ACCESS;
 use homeroom_testkit::documents::on_each_store;
 use http::Method;
@@ -213,6 +214,72 @@ async fn another_key_another_year_and_an_unknown_id_find_nothing() {
             answer.problem(400, "bad-request:parameter-validation-failed");
         }
         assert_eq!(exceptions(&client, &operation, 0, "").await.json(), json!([]));
+    }
+}
+
+#[tokio::test]
+async fn a_file_an_operation_and_a_key_have_limits_of_bytes_and_files() {
+    let files = |number: u64, bytes: u64| {
+        let file = json!({ "format": "text/xml", "interchangeType": "Student", "size": bytes });
+        json!({ "uploadFiles": vec![file; usize::try_from(number).unwrap()] })
+    };
+    for client in on_each_store().await {
+        let one_more = files(FILES_MAX as u64 + 1, 1);
+        let all =
+            [files(FILES_MAX as u64, 1), files(OPEN_BYTES_MAX / FILE_BYTES_MAX, FILE_BYTES_MAX)];
+
+        let too_many = client.post(OPERATIONS, &one_more).await.problem(400, "bad-request");
+        let too_long = client.post(OPERATIONS, &files(1, FILE_BYTES_MAX + 1)).await;
+        let first = client.post(OPERATIONS, &all[0]).await;
+        let beyond = client.post(OPERATIONS, &all[1]).await;
+        let other = client.app.client(FULL_ACCESS).await;
+        let whole = other.post(OPERATIONS, &all[1]).await;
+        let full = other.post(OPERATIONS, &files(1, 1)).await;
+
+        assert!(
+            too_many["errors"][0].as_str().unwrap().contains("at most 1000 files"),
+            "{too_many}"
+        );
+        too_long.problem(400, "bad-request");
+        assert_eq!((first.status, whole.status), (201, 201), "{} {whole:?}", client.app);
+        for refused in [beyond, full] {
+            assert!(refused.headers.contains_key("retry-after"));
+            let problem = refused.problem(429, "too-many-requests");
+            let detail = problem["detail"].as_str().unwrap();
+            assert!(detail.contains("68719476736 is the most"), "{detail}");
+        }
+        // What has ended does not count.
+        let id = whole.json()["uploadFiles"][0]["id"].as_str().unwrap().to_owned();
+        assert_eq!(commit(&other, &id).await.status, 202);
+        assert_eq!(other.post(OPERATIONS, &files(1, 1)).await.status, 201);
+    }
+}
+
+#[tokio::test]
+async fn an_operation_has_a_limit_of_chunks() {
+    // As if they had been sent: all chunks but one.
+    const CHUNKS: &str = "INSERT INTO bulk_chunk (file, first_byte, bytes, blob) \
+         WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 9999) \
+         SELECT CAST(?1 AS text), x, 1, '0197d8f1b4347f0b8a3e7b2c5d6e7f80' FROM n";
+    for client in on_each_store().await {
+        let files = [("text/xml", "Student", &*"x".repeat(20_000)), ("text/xml", "Student", "0")];
+        let operation = create(&client, &files).await;
+        let sql = Sql::new(CHUNKS, vec![file_id(&operation, 0).into()]);
+        let decide = move |_: Vec<Answer>| -> Decision<(), ()> {
+            Decision::Write(vec![Write::Part(sql.clone())], ())
+        };
+        client.app.data.store.run(Plan { ask: vec![], decide }).await.unwrap();
+
+        let last = chunk(&client, file_id(&operation, 0), 0, "0").await;
+        let over = chunk(&client, file_id(&operation, 0), 10_000, "0").await;
+        let of_another_file = chunk(&client, file_id(&operation, 1), 0, "0").await;
+        let again = chunk(&client, file_id(&operation, 0), 0, "01").await;
+
+        assert_eq!((last.status, again.status), (201, 201), "{} {again:?}", client.app);
+        for refused in [over, of_another_file] {
+            let problem = refused.problem(400, "bad-request");
+            assert!(problem["errors"][0].as_str().unwrap().contains("at most 10000"), "{problem}");
+        }
     }
 }
 

@@ -281,31 +281,66 @@ async fn each_record_is_authorized_as_the_client_that_uploads() {
     }
 }
 
+/// Revokes the key of a client.
+async fn revoke(own: &Client) {
+    let revoke =
+        homeroom_access::Manage::RevokeKey { key: own.key.clone(), old_secrets_only: false };
+    own.app.access.manage(revoke, homeroom_http::Timestamp::now()).await.unwrap();
+}
+
+/// Waits until an operation has ended whose key can ask no more. Returns its status.
+async fn ended_status(client: &Client, operation: &Value) -> String {
+    let id = operation["id"].as_str().unwrap();
+    loop {
+        let sql = Sql::new("SELECT status FROM bulk_operation WHERE id = ?1", vec![id.into()]);
+        let rows = client.app.data.store.query(sql).await.unwrap();
+        let status = rows[0][0].as_text().unwrap().to_owned();
+        if !["Ready", "Started"].contains(&&*status) {
+            return status;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
 #[tokio::test]
 async fn a_key_that_is_revoked_before_its_files_are_loaded_loads_nothing() {
     for client in on_each_store().await {
         let own = client.app.client_of("SISVendor", &[1]).await;
         let students = interchange("Student", &student("1"));
         let operation = upload(&own, &[(XML, "Student", &students)]).await;
-        let id = operation["id"].as_str().unwrap();
-        let revoke =
-            homeroom_access::Manage::RevokeKey { key: own.key.clone(), old_secrets_only: false };
-        client.app.access.manage(revoke, homeroom_http::Timestamp::now()).await.unwrap();
+        revoke(&own).await;
 
         let _runner = runner(&client.app);
 
-        let status = || async {
-            let sql = homeroom_store::Sql::new(
-                "SELECT status FROM bulk_operation WHERE id = ?1",
-                vec![id.into()],
-            );
-            client.app.data.store.query(sql).await.unwrap()[0][0].as_text().unwrap().to_owned()
-        };
-        while ["Ready", "Started"].contains(&&*status().await) {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-        assert_eq!(status().await, "Error");
+        assert_eq!(ended_status(&client, &operation).await, "Error");
         assert!(client.ids("/ed-fi/students").await.is_empty(), "{}", client.app);
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_revoked_while_its_files_are_loaded_ends_the_load() {
+    const STUDENTS: usize = 40_000;
+    for client in on_each_store().await {
+        let own = client.app.client_of("SISVendor", &[1]).await;
+        let records: String = (0..STUDENTS).map(|at| student(&at.to_string())).collect();
+        let operation = upload(&own, &[(XML, "Student", &interchange("Student", &records))]).await;
+        let stored = || async {
+            let answer = client.get("/ed-fi/students?limit=0&totalCount=true").await;
+            answer.header("total-count").parse::<usize>().unwrap()
+        };
+
+        let _runner = runner(&client.app);
+        while stored().await == 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        revoke(&own).await;
+
+        assert_eq!(ended_status(&client, &operation).await, "Error");
+        let left = stored().await;
+        assert!((1..STUDENTS).contains(&left), "{left} on {}", client.app);
+        assert_eq!(own.get("/ed-fi/students").await.status, 401);
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        assert_eq!(stored().await, left, "the load goes on");
     }
 }
 

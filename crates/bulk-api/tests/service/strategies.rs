@@ -13,13 +13,22 @@ use serde_json::{Value, json};
 use crate::support::{ended, exceptions, runner, upload};
 
 /// Claim sets: which strategies they grant, and on which resources.
-const SETS: [(&str, &[&str], &[&str]); 13] = [
+const SETS: [(&str, &[&str], &[&str]); 18] = [
     ("Organizations", &["RelationshipsWithEdOrgsOnly"], EVERYTHING),
     ("OrganizationsAndPeople", &["RelationshipsWithEdOrgsAndPeople"], EVERYTHING),
     ("People", &["RelationshipsWithPeopleOnly"], EVERYTHING),
     ("Students", &["RelationshipsWithStudentsOnly"], EVERYTHING),
     ("Responsible", &["RelationshipsWithStudentsOnlyThroughResponsibility"], EVERYTHING),
     ("OrganizationsAbove", &["RelationshipsWithEdOrgsOnlyInverted"], EVERYTHING),
+    ("OrganizationsAboveAndPeople", &["RelationshipsWithEdOrgsAndPeopleInverted"], EVERYTHING),
+    ("PeoplePast", &["RelationshipsWithEdOrgsAndPeopleIncludingDeletes"], EVERYTHING),
+    ("StudentsPast", &["RelationshipsWithStudentsOnlyIncludingDeletes"], EVERYTHING),
+    (
+        "ResponsiblePast",
+        &["RelationshipsWithStudentsOnlyThroughResponsibilityIncludingDeletes"],
+        EVERYTHING,
+    ),
+    ("View", &[VIEW], OF_STUDENTS),
     ("Namespaces", &["NamespaceBased"], &["learningStandard", "gradeLevelDescriptor", "student"]),
     ("Owners", &["OwnershipBased"], EVERYTHING),
     // One of the relationships must hold.
@@ -33,6 +42,17 @@ const SETS: [(&str, &[&str], &[&str]); 13] = [
     ("OwnNamespaces", &["NamespaceBased", "OwnershipBased"], &["learningStandard"]),
     ("Everything", &["NoFurtherAuthorizationRequired"], &["student", "contact", "course"]),
     ("Nothing", &["NoFurtherAuthorizationRequired"], &[]),
+];
+
+/// A custom view: students for whom some organization is responsible.
+const VIEW: &str = "StudentWithResponsibility";
+
+/// Resources that lead to a student.
+const OF_STUDENTS: &[&str] = &[
+    "student",
+    "studentSchoolAssociation",
+    "studentEducationOrganizationAssociation",
+    "studentContactAssociation",
 ];
 
 const EVERYTHING: &[&str] = &[
@@ -104,7 +124,7 @@ async fn fill(owner: &Client) {
         .create("/ed-fi/schools", &with(school(11), "localEducationAgencyReference", agency))
         .await;
     owner.create("/ed-fi/schools", &school(12)).await;
-    for id in ["s-in", "s-out", "s-none", "s-charge"] {
+    for id in ["s-in", "s-out", "s-none", "s-charge", "s-past"] {
         owner.create("/ed-fi/students", &student(id)).await;
     }
     for id in ["c-in", "c-out"] {
@@ -126,6 +146,17 @@ async fn fill(owner: &Client) {
     ] {
         owner.create(&format!("/ed-fi/{path}"), &body).await;
     }
+    // They were at the key's school, and it was responsible for them.
+    for (path, body) in [
+        ("studentSchoolAssociations", enrolment("s-past", 11, "2024-08-20")),
+        ("studentEducationOrganizationResponsibilityAssociations", responsibility("s-past", 11)),
+    ] {
+        let path = owner.create(&format!("/ed-fi/{path}"), &body).await;
+        assert_eq!(owner.delete(&path).await.status, 204);
+    }
+    let rule = json!({"exists": "studentEducationOrganizationResponsibilityAssociations"});
+    let put = Manage::PutStrategy { name: VIEW.into(), definition: json!({ "where": rule }) };
+    owner.app.access.manage(put, Timestamp::now()).await.unwrap();
     let own = key(&owner.app, "FullAccess", Some(7)).await;
     own.create("/ed-fi/students", &student("s-own")).await;
     own.create("/ed-fi/studentSchoolAssociations", &enrolment("s-own", 11, "2025-08-20")).await;
@@ -187,7 +218,9 @@ fn documents(set: &str) -> Vec<(&'static str, Vec<Value>)> {
         ),
         (
             "students",
-            ["s-in", "s-out", "s-none", "s-charge", "s-own", &new("s")].map(named).to_vec(),
+            ["s-in", "s-out", "s-none", "s-charge", "s-past", "s-own", &new("s")]
+                .map(named)
+                .to_vec(),
         ),
         ("contacts", ["c-in", "c-out", &new("c")].map(|id| changed("contact", id)).to_vec()),
         ("staffs", ["t-in", "t-out", &new("t")].map(|id| changed("staff", id)).to_vec()),
@@ -323,6 +356,7 @@ async fn by_each_strategy_a_record_gets_what_a_post_by_the_same_key_gets() {
         }
         let _runner = runner(&owners[2].app);
         let (mut stored, mut refused) = (0, std::collections::BTreeMap::<String, u32>::new());
+        let mut reach_past = vec![];
         for (set, strategies, resources) in SETS {
             let mut keys = vec![];
             for owner in &owners {
@@ -334,6 +368,10 @@ async fn by_each_strategy_a_record_gets_what_a_post_by_the_same_key_gets() {
                 let batched = by_batch(&keys[1], endpoint, &documents).await;
                 let operated = by_operation(&keys[2], endpoint, &documents).await;
 
+                let past = documents.iter().position(|d| d["studentUniqueId"] == "s-past");
+                if past.is_some_and(|past| posted[past].is_none()) {
+                    reach_past.push(set);
+                }
                 for (at, posted) in posted.iter().enumerate() {
                     let context = format!("{set}, {endpoint} {at} on {}", owners[0].app);
                     let is_stored = posted.is_none();
@@ -352,7 +390,8 @@ async fn by_each_strategy_a_record_gets_what_a_post_by_the_same_key_gets() {
                 }
             }
         }
-        assert!(stored > 100, "{stored} {refused:?}");
+        assert!(stored > 150, "{stored} {refused:?}");
+        assert_eq!(reach_past, ["PeoplePast", "StudentsPast", "ResponsiblePast", "Everything"]);
         for kind in [
             "namespace:access-denied:namespace-mismatch",
             "ownership:invalid-data:ownership-uninitialized",
