@@ -466,7 +466,8 @@ impl<'a> Intake<'a> {
         unfit: Unfit,
     ) -> Result<(), LoadError> {
         let Unfit { key, hashes, why } = unfit;
-        // Whoever may not write to the resource is told that, as by a POST, whose body is not read then.
+        // A client that may not write this resource gets that refusal before any about the document, as a
+        // POST does.
         let denied = match (self.target.rights(), resource) {
             (Some((rights, catalog, _)), Some(id)) => {
                 rights::denied(rights, catalog.model.resource(id))?.map(Refusal::Denied)

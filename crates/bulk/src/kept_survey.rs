@@ -1,7 +1,7 @@
 //! The survey of a load's files, kept beside its checkpoint, so that a load that is continued does not look
 //! for the places of all records again.
 //!
-//! A line tells what it is of, and each further line is a file. It is written before the first checkpoint and
+//! The first line names the load; each further line is the survey of one file. It is written before the first checkpoint and
 //! stays as it is. What cannot be read is not used: then the files are surveyed again.
 
 use std::fs::File;
@@ -41,9 +41,10 @@ struct KeptSurvey {
 }
 
 impl Head {
-    fn of(terms: &Terms, files: usize) -> Self {
-        let terms = sum(&serde_json::to_vec(terms).unwrap_or_default());
-        Self { program: env!("CARGO_PKG_VERSION").to_owned(), terms, files: files as u64 }
+    /// Fails where a path of the terms is no text.
+    fn of(terms: &Terms, files: usize) -> serde_json::Result<Self> {
+        let terms = sum(&serde_json::to_vec(terms)?);
+        Ok(Self { program: env!("CARGO_PKG_VERSION").to_owned(), terms, files: files as u64 })
     }
 }
 
@@ -92,7 +93,7 @@ pub(crate) fn keep(checkpoint: &Path, terms: &Terms, surveys: &[Survey]) -> Resu
             out.write_all(&text?)?;
             out.write_all(b"\n")
         };
-        line(serde_json::to_vec(&Head::of(terms, surveys.len())))?;
+        line(Head::of(terms, surveys.len()).and_then(|head| serde_json::to_vec(&head)))?;
         for survey in surveys {
             line(serde_json::to_vec(&KeptSurvey::of(survey)))?;
         }
@@ -106,7 +107,7 @@ pub(crate) fn keep(checkpoint: &Path, terms: &Terms, surveys: &[Survey]) -> Resu
 pub(crate) fn kept(checkpoint: &Path, terms: &Terms, files: usize) -> Option<Vec<Survey>> {
     let mut lines = BufReader::new(File::open(path_of(checkpoint)).ok()?).lines();
     let head: Head = serde_json::from_str(&lines.next()?.ok()?).ok()?;
-    if head != Head::of(terms, files) {
+    if head != Head::of(terms, files).ok()? {
         return None;
     }
     let surveys: Option<Vec<Survey>> = lines

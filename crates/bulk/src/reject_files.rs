@@ -181,8 +181,8 @@ impl RejectFiles {
         Ok(!left.is_empty())
     }
 
-    /// Returns what has been copied so far. [`None`] where a copy also has what references name by `id`:
-    /// what of that is copied already would have to be kept, too.
+    /// Returns what has been copied so far. [`None`] if a copy also contains elements that references name
+    /// by `id`: a checkpoint does not record which of these are copied.
     pub(crate) fn copied(&self) -> Option<Vec<Copied>> {
         let copied = |(file, about): (&u32, &RejectFile)| {
             let RejectFile { part, bytes, is_first, written, .. } = about;

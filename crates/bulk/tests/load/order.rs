@@ -1,7 +1,9 @@
 //! What is loaded, in which order, and how a load ends.
 
 use homeroom_bulk::{LoadError, LoadOptions, load, load_documents};
-use serde_json::json;
+use homeroom_model::{Dependency, Operations, Resource, dependency_order};
+use homeroom_store::Sql;
+use serde_json::{Value, json};
 
 use crate::support::{Folder, load_all, load_with, stored, target};
 use crate::{
@@ -29,6 +31,80 @@ fn records_are_loaded_in_the_order_of_their_dependencies_over_all_files() {
         stored(&target, "schools")[0]["gradeLevels"],
         json!([{"gradeLevelDescriptor": GRADE}])
     );
+}
+
+#[test]
+fn ids_are_in_the_order_of_level_file_and_record() {
+    let (target, folder) = (target(), Folder::new());
+    let model = &target.catalog.model;
+    let levels = dependency_order(model);
+    let level = |name: &str| {
+        let resource = model.by_endpoint("ed-fi", name).unwrap().id;
+        let own = |place: &&Dependency| {
+            place.resource == resource && place.operations != Operations::Update
+        };
+        levels.iter().find(own).unwrap().order
+    };
+    // The files in their order; each record with its resource and a value that is its own.
+    let files = [
+        ("1.xml", interchange("Student", &(student("s1") + &student("s2")))),
+        (
+            "2.xml",
+            interchange(
+                "EducationOrganization",
+                &(location(7, "l1") + &school(7, "o1") + &school(8, "o2") + &location(8, "l2")),
+            ),
+        ),
+        ("3.xml", interchange("Student", &student("s3"))),
+        ("4.xml", interchange("EducationOrganization", &(school(9, "o3") + &location(7, "l3")))),
+        ("5/studentSchoolAssociations.jsonl", lines([enrolment("s3", 9), enrolment("s1", 7)])),
+        ("6.xml", descriptors()),
+    ];
+    let mut expected = [
+        ("students", &["s1", "s2"][..]),
+        ("locations", &["l1"]),
+        ("schools", &["o1", "o2"]),
+        ("locations", &["l2"]),
+        ("students", &["s3"]),
+        ("schools", &["o3"]),
+        ("locations", &["l3"]),
+        ("studentSchoolAssociations", &["s3", "s1"]),
+        ("gradeLevelDescriptors", &["1"]),
+        ("educationOrganizationCategoryDescriptors", &["School"]),
+        ("academicSubjectDescriptors", &["Math"]),
+    ]
+    .iter()
+    .flat_map(|(resource, values)| values.iter().map(|value| (*resource, (*value).to_owned())))
+    .collect::<Vec<_>>();
+    expected.sort_by_key(|(resource, _)| level(resource));
+    for (name, text) in files {
+        folder.write(name, text);
+    }
+    let query = |text, arguments| target.store.query_blocking(Sql::new(text, arguments)).unwrap();
+    let before = query("SELECT max(id) FROM doc", vec![])[0][0].clone();
+
+    let (summary, rejects) = load_all(&target, &[folder.path()]);
+
+    assert_eq!((summary.loaded, rejects), (expected.len() as u64, vec![]));
+    let value = |body: &Value| {
+        let names = ["codeValue", "classroomIdentificationCode", "nameOfInstitution"];
+        let own = names.iter().chain(&["studentUniqueId"]).map(|name| &body[name]);
+        let of_student = &body["studentReference"]["studentUniqueId"];
+        own.chain([of_student]).find_map(Value::as_str).unwrap().to_owned()
+    };
+    let found: Vec<(&str, String)> =
+        query("SELECT kind, body FROM doc WHERE id > ?1 ORDER BY id", vec![before])
+            .iter()
+            .map(|row| {
+                let kind = |resource: &&Resource| {
+                    Some(i64::from(target.catalog.kind(resource.id).0)) == row[0].as_integer()
+                };
+                let resource = model.resources.iter().find(kind).unwrap();
+                let body = serde_json::from_str(row[1].as_text().unwrap()).unwrap();
+                (&*resource.endpoint, value(&body))
+            })
+            .collect();
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -60,6 +60,94 @@ fn a_reject_names_the_missing_target_and_later_rejects_name_it_as_their_cause() 
     assert_eq!(other.examples, [r#"{"schoolId":9}"#]);
 }
 
+/// Returns the names of the members of an object, in order.
+fn members(object: &Value) -> Vec<&str> {
+    let mut names: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn results_have_the_members_that_readers_of_lists_know() {
+    let (target, folder) = (target(), Folder::new());
+    folder.write("a.xml", descriptors());
+    let records = school(7, "S") + &location(9, "D") + &school(8, "T") + &school(7, "again");
+    folder.write("b.xml", interchange("EducationOrganization", &records));
+    let results = folder.path().join("results.jsonl");
+    let paths = vec![folder.path().join("a.xml"), folder.path().join("b.xml")];
+    let options = LoadOptions { paths, results: Some(results), ..LoadOptions::default() };
+
+    load(&target, &options, &mut |_| {}, &|| false).unwrap();
+
+    let text = folder.read("results.jsonl");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let repeated = lines.iter().find(|line| line["repeats"].is_object()).unwrap();
+    let reject = lines.iter().find(|line| line["missing"].is_array()).unwrap();
+    let summary = &lines.last().unwrap()["summary"];
+    // Those that lightbeam 0.1.12 writes of a failure.
+    for line in [repeated, reject] {
+        for name in ["status_code", "message", "file", "line_numbers", "count"] {
+            assert!(!line[name].is_null(), "{name} of {line}");
+        }
+        assert_eq!(line["line_numbers"], json!([line["line"]]));
+    }
+    let status = [&repeated["status_code"], &reject["status_code"]];
+    assert_eq!(status, [&json!(200), &json!(409)]);
+    assert_eq!(
+        members(reject),
+        [
+            "count",
+            "element",
+            "file",
+            "hint",
+            "key",
+            "line",
+            "line_numbers",
+            "message",
+            "method",
+            "missing",
+            "resource",
+            "status_code",
+            "type",
+        ]
+    );
+    assert_eq!(
+        members(repeated),
+        [
+            "count",
+            "element",
+            "file",
+            "hint",
+            "line",
+            "line_numbers",
+            "message",
+            "method",
+            "repeats",
+            "resource",
+            "status_code",
+            "type",
+        ]
+    );
+    // And those of each resource.
+    let tally = &summary["resources"]["ed-fi/locations"];
+    assert_eq!(
+        members(tally),
+        [
+            "deleted",
+            "loaded",
+            "records_failed",
+            "records_processed",
+            "records_skipped",
+            "rejected",
+            "unchanged",
+        ]
+    );
+    let counts = ["processed", "skipped", "failed"].map(|name| &tally[format!("records_{name}")]);
+    assert_eq!(counts, [&json!(1), &json!(0), &json!(1)]);
+    let schools = &summary["resources"]["ed-fi/schools"];
+    assert_eq!(schools["records_processed"], 3, "{summary}");
+}
+
 #[test]
 fn a_cause_tells_all_kinds_of_documents_that_are_missing() {
     let (target, folder) = (target(), Folder::new());
