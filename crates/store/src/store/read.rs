@@ -312,7 +312,7 @@ impl Store {
     /// # Errors
     ///
     /// The same as [`Store::list`].
-    pub async fn entry(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
+    pub async fn probe(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::rows(c, &sql)),
             Engine::Postgres(postgres) => postgres.look_up(sql).await,
