@@ -61,7 +61,7 @@ pub fn write(
     write_documents(all, model, directory, formats)
 }
 
-/// Does the same with any documents.
+/// Writes documents to files of each format, in the order given.
 ///
 /// # Errors
 ///

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use homeroom_http::{BodyLimits, Call, Credential, Params, RequestBody, Timestamp};
 use http::{HeaderMap, Method};
 
-/// Makes a call of a caller that nothing is known of, with no headers and no body.
+/// Makes a call without credentials, headers or body.
 pub fn call<C>(method: Method, path: impl Into<String>, now: Timestamp) -> Call<C> {
     Call {
         method,

@@ -145,7 +145,8 @@ impl S3 {
 impl Drop for S3 {
     fn drop(&mut self) {
         self.state = Arc::default();
-        // The listener looks up, and finds itself alone.
+        // A connection wakes the listener's thread, which ends when it holds the last reference to the
+        // state.
         _ = TcpStream::connect(self.address);
     }
 }
