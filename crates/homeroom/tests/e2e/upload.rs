@@ -75,6 +75,55 @@ fn told_as_by_the_loader(place: &Place) {
 }
 
 #[test]
+fn of_a_file_with_damage_of_every_kind_the_server_rejects_the_damaged_records_alone() {
+    let kinds = [
+        ("</FirstName>", "</FirstNam>"),
+        ("2010-01-01", "soon"),
+        ("<FirstName>A</FirstName>", ""),
+        ("<Student>", "<Student id=\"a>"),
+    ];
+    let records = (0..10 * kinds.len()).map(|number| {
+        let (from, to) = kinds[number / 10];
+        let record = record(&number.to_string());
+        assert!(record.contains(from), "{record} lacks {from}");
+        if number % 10 == 7 { record.replacen(from, to, 1) } else { record }
+    });
+    let students = interchange(&records.collect::<String>());
+    let enrolled = serde_json::json!({
+        "studentReference": {"studentUniqueId": "1"}, "schoolReference": {"schoolId": 8},
+        "entryDate": "2021-08-23", "entryGradeLevelDescriptor": "uri://x/GradeLevelDescriptor#Nineth",
+    });
+    Place::on_each_store(|place| {
+        let key = place.key("FullAccess");
+        let server = Server::start(place);
+        let url = format!("http://{}", server.api);
+        std::fs::create_dir(place.path("in")).unwrap();
+        place.write("in/Student.xml", &students);
+        place.write("in/studentSchoolAssociations.jsonl", format!("{enrolled}\n"));
+
+        let ended = place.run(&upload(&url, &key, &["in", "--results", "results.jsonl"]));
+
+        assert_eq!(ended.code, Some(3), "{ended:?}");
+        let results = std::fs::read_to_string(place.path("results.jsonl")).unwrap();
+        let all: Vec<Value> = results.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let summary = &all.last().unwrap()["summary"];
+        assert_eq!(
+            (&summary["loaded"], &summary["rejected"]),
+            (&36.into(), &5.into()),
+            "{results}"
+        );
+        let of = |file: &str| {
+            let of_it = all.iter().filter(|line| line["file"] == format!("in/{file}"));
+            let mut lines: Vec<u64> = of_it.map(|line| line["line"].as_u64().unwrap()).collect();
+            lines.sort_unstable();
+            lines
+        };
+        assert_eq!(of("Student.xml"), [9, 19, 29, 39], "{results}");
+        assert_eq!(of("studentSchoolAssociations.jsonl"), [1], "{results}");
+    });
+}
+
+#[test]
 fn packed_files_and_arrays_are_uploaded_and_what_is_not_taken_is_told_by_name() {
     let place = Place::new();
     let key = place.key("FullAccess");
