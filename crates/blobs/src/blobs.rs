@@ -94,13 +94,17 @@ impl Blobs {
         Ok(rows.first().map(|row| rows::blob(row)).transpose()?)
     }
 
-    /// Opens a range of a blob's bytes; what is beyond its end is left out.
+    /// Opens a range of the bytes of a blob that has so many; what is beyond its end is left out.
     ///
     /// # Errors
     ///
     /// [`BlobError::Damaged`] where the bytes are missing, or why they cannot be read.
-    pub async fn read(&self, blob: &Blob, range: Range<u64>) -> Result<Reading, BlobError> {
-        let (id, bytes) = (blob.id, blob.bytes);
+    pub async fn read(
+        &self,
+        id: BlobId,
+        bytes: u64,
+        range: Range<u64>,
+    ) -> Result<Reading, BlobError> {
         let range = range.start.min(bytes)..range.end.min(bytes);
         let length = range.end.saturating_sub(range.start);
         Ok(Reading::new(id, self.place.read(id, range).await?, length))

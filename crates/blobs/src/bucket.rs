@@ -146,10 +146,10 @@ impl Bucket {
     {
         let (handle, link) = self.connected()?;
         let mut task = Ended(handle.spawn(work(link)));
-        (&mut task.0).await.unwrap_or_else(|error| Err(self.broken(&error.to_string())))
+        (&mut task.0).await.unwrap_or_else(|error| Err(BlobError::broken(&self.settings, &error)))
     }
 
-    /// Does the same for a caller that may block.
+    /// Does work on the bucket's thread, for a caller that may block.
     pub(crate) fn wait<T, F>(&self, work: impl FnOnce(Link) -> F) -> Result<T, BlobError>
     where
         T: Send + 'static,
@@ -161,11 +161,7 @@ impl Bucket {
         handle.spawn(async move {
             _ = tell.send(work.await);
         });
-        told.recv().unwrap_or_else(|error| Err(self.broken(&error.to_string())))
-    }
-
-    fn broken(&self, why: &str) -> BlobError {
-        BlobError::Failed { doing: "work in", path: self.settings.to_string(), why: why.to_owned() }
+        told.recv().unwrap_or_else(|error| Err(BlobError::broken(&self.settings, &error)))
     }
 
     /// Makes a file without a name for what is on its way.
@@ -173,15 +169,16 @@ impl Bucket {
         upload::spool(&self.settings.spool)
     }
 
-    /// Uploads a file. If the returned future is dropped, the upload is given up, and nothing stays.
+    /// Uploads a file. If the returned future is dropped, the upload is given up; what is there already, a
+    /// sweep removes.
     pub(crate) async fn upload(&self, id: BlobId, file: File, bytes: u64) -> Result<(), BlobError> {
         let (handle, link) = self.connected()?;
         let (_waits, gone) = oneshot::channel::<()>();
         let task = handle.spawn(upload::upload(link, id, file, bytes, gone));
-        task.await.unwrap_or_else(|error| Err(self.broken(&error.to_string())))
+        task.await.unwrap_or_else(|error| Err(BlobError::broken(&self.settings, &error)))
     }
 
-    /// Does the same for a caller that may block.
+    /// Uploads a file, for a caller that may block.
     pub(crate) fn upload_blocking(
         &self,
         id: BlobId,

@@ -52,14 +52,14 @@ fn look(
     is_late: &dyn Fn() -> bool,
     checked: &mut Checked,
 ) -> Result<(), BlobError> {
-    place.exists()?;
+    place.exists_blocking()?;
     let mut after = None;
     let mut bad = 0;
     loop {
         let page = rows::page(snapshot, after)?;
         let Some(last) = page.last() else { break };
         after = Some(last.id);
-        let sizes = place.sizes(&page)?;
+        let sizes = place.sizes_blocking(&page)?;
         for (blob, bytes) in page.iter().zip(sizes) {
             if is_late() {
                 checked.left_out.push(format!(

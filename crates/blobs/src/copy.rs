@@ -49,7 +49,7 @@ fn copy_those(
         let page = rows::page(snapshot, after)?;
         let Some(last) = page.last() else { return Ok(copied) };
         after = Some(last.id);
-        for (blob, bytes) in page.iter().zip(to.sizes(&page)?) {
+        for (blob, bytes) in page.iter().zip(to.sizes_blocking(&page)?) {
             if bytes == Some(blob.bytes) || !is_wanted(blob)? {
                 continue;
             }

@@ -1,5 +1,6 @@
 //! Errors of blobs.
 
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -79,6 +80,11 @@ impl BlobError {
     /// Returns the error for a blob that has a row and no bytes.
     pub(crate) fn missing(id: BlobId) -> Self {
         Self::Damaged { id, why: "its bytes are missing".into() }
+    }
+
+    /// Returns the error for work in a place that has come to no end.
+    pub(crate) fn broken(place: &impl fmt::Display, why: &impl fmt::Display) -> Self {
+        Self::Failed { doing: "work in", path: place.to_string(), why: why.to_string() }
     }
 
     /// Returns a function to the error of a path.

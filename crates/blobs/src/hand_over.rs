@@ -33,7 +33,7 @@ impl HandOver {
         is_free: bool,
     ) -> Result<Self, BlobError> {
         let mark = Uuid::new().to_string();
-        let mut marks = place.marks()?;
+        let mut marks = place.marks_blocking()?;
         if !is_free && !marks.is_empty() {
             // A store that cannot be read does not tell whether the place is its own.
             let own = replaced.and_then(|store| store.rows(Sql::new(sql::MARK, vec![])).ok());
@@ -43,9 +43,9 @@ impl HandOver {
                 return Err(BlobError::NotHandedOver(place.to_string()));
             }
         }
-        if place.exists()? {
+        if place.exists_blocking()? {
             marks.insert(0, mark.clone());
-            place.hand_over(Some(&marks.join("\n")))?;
+            place.hand_over_blocking(Some(&marks.join("\n")))?;
         }
         Ok(Self { place: place.clone(), mark })
     }
@@ -61,6 +61,10 @@ impl HandOver {
     ///
     /// Why the place cannot be marked; the store does that itself, then, with its first blob.
     pub fn finish(self) -> Result<(), BlobError> {
-        if self.place.exists()? { self.place.hand_over(Some(&self.mark)) } else { Ok(()) }
+        if self.place.exists_blocking()? {
+            self.place.hand_over_blocking(Some(&self.mark))
+        } else {
+            Ok(())
+        }
     }
 }

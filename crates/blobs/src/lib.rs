@@ -1,8 +1,9 @@
 //! Large bytes beside the store: packages, uploads, video.
 //!
 //! A blob is written as a stream under a temporary name, hashed and counted on the way, synced, and
-//! then named: as a file in a folder, or as an object in a bucket of an S3-compatible store. It belongs to nobody until a plan commits its row ([`Written::row`]); what no row
-//! names is swept after a while, whatever killed its writer. Bytes never change under an id.
+//! then named: as a file in a folder, or as an object in a bucket of an S3-compatible store. It belongs to
+//! nobody until a plan commits its row ([`Written::row`]); what no row names is swept after a while, whatever
+//! killed its writer. Bytes never change under an id.
 //!
 //! ```
 //! use homeroom_blobs::{BlobPlace, Blobs, Limits};
@@ -19,7 +20,7 @@
 //! writing.write(b"bytes").await?;
 //! let blob = blobs.keep(writing.finish(now).await?, now).await?;
 //!
-//! let mut reading = blobs.read(&blob, 5..10).await?;
+//! let mut reading = blobs.read(blob.id, blob.bytes, 5..10).await?;
 //! assert_eq!(reading.next().await?.as_deref(), Some(&b"bytes"[..]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();

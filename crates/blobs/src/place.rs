@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use homeroom_store::ChangedAt;
-use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
 
 use crate::blob::{Blob, BlobId};
 use crate::bucket::{Bucket, BucketFigures, BucketSettings, Download, Link};
@@ -77,12 +77,12 @@ impl BlobPlace {
         }
     }
 
-    /// Returns whether anything was put here.
+    /// Returns whether anything was put here, for a caller that may block.
     ///
     /// # Errors
     ///
     /// Why that is not known.
-    pub fn exists(&self) -> Result<bool, BlobError> {
+    pub fn exists_blocking(&self) -> Result<bool, BlobError> {
         match &*self.0 {
             Kind::Folder(folder) => Ok(folder.exists()),
             Kind::Bucket(bucket) => Ok(!bucket.wait(Link::marks)?.is_empty()),
@@ -101,10 +101,10 @@ impl BlobPlace {
         }
     }
 
-    /// Does the same as [`BlobPlace::exists`] without blocking.
-    pub(crate) async fn is_there(&self) -> Result<bool, BlobError> {
+    /// Returns whether anything was put here.
+    pub(crate) async fn exists(&self) -> Result<bool, BlobError> {
         match &*self.0 {
-            Kind::Folder(_) => self.exists(),
+            Kind::Folder(_) => self.blocking(Self::exists_blocking).await,
             Kind::Bucket(bucket) => Ok(!bucket.run(Link::marks).await?.is_empty()),
         }
     }
@@ -166,17 +166,9 @@ impl BlobPlace {
         match &*self.0 {
             Kind::Folder(_) => self.on(move |folder| folder.read(id)).await,
             Kind::Bucket(bucket) => {
-                let spool = bucket.settings().spool.clone();
                 let mut source = self.read(id, 0..bytes).await?;
                 let file = self.create(id).await?;
-                let mut file = tokio::fs::File::from_std(file);
-                while let Some(piece) = source.next(id, CHUNK_BYTES).await? {
-                    let written = tokio::io::AsyncWriteExt::write_all(&mut file, &piece).await;
-                    written.map_err(BlobError::at("write to the spool", &spool))?;
-                }
-                let rewound = file.seek(SeekFrom::Start(0)).await;
-                rewound.map_err(BlobError::at("read the spool", &spool))?;
-                Ok(file.into_std().await)
+                spooled(id, &mut source, file, &bucket.settings().spool).await
             }
         }
     }
@@ -227,10 +219,7 @@ impl BlobPlace {
     ) -> Result<T, BlobError> {
         let place = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&place)).await;
-        done.unwrap_or_else(|error| {
-            let path = self.to_string();
-            Err(BlobError::Failed { doing: "work in", path, why: error.to_string() })
-        })
+        done.unwrap_or_else(|error| Err(BlobError::broken(self, &error)))
     }
 }
 
@@ -262,7 +251,7 @@ impl BlobPlace {
     }
 
     /// Returns the sizes of those blobs, given in order, that have bytes here.
-    pub(crate) fn sizes(&self, blobs: &[Blob]) -> Result<Vec<Option<u64>>, BlobError> {
+    pub(crate) fn sizes_blocking(&self, blobs: &[Blob]) -> Result<Vec<Option<u64>>, BlobError> {
         match &*self.0 {
             Kind::Folder(folder) => blobs.iter().map(|blob| folder.bytes(blob.id)).collect(),
             Kind::Bucket(bucket) => {
@@ -286,7 +275,7 @@ impl BlobPlace {
 
     /// Returns the marks of the stores that may use the place: one, or two while a restore hands it
     /// over; none where nobody has claimed it.
-    pub(crate) fn marks(&self) -> Result<Vec<String>, BlobError> {
+    pub(crate) fn marks_blocking(&self) -> Result<Vec<String>, BlobError> {
         match &*self.0 {
             Kind::Folder(folder) => folder.marks(),
             Kind::Bucket(bucket) => bucket.wait(Link::marks),
@@ -294,7 +283,7 @@ impl BlobPlace {
     }
 
     /// Marks the place as the one of a store, whatever mark it has.
-    pub(crate) fn hand_over(&self, mark: Option<&str>) -> Result<(), BlobError> {
+    pub(crate) fn hand_over_blocking(&self, mark: Option<&str>) -> Result<(), BlobError> {
         let mark = mark.map(str::to_owned);
         match &*self.0 {
             Kind::Folder(folder) => folder.hand_over(mark.as_deref()),
@@ -358,6 +347,25 @@ impl BlockingSource {
     }
 }
 
+/// Copies the bytes of a blob to a file in the spool folder, and goes back to its beginning.
+async fn spooled(
+    id: BlobId,
+    source: &mut Source,
+    file: File,
+    spool: &Path,
+) -> Result<File, BlobError> {
+    let mut file = tokio::fs::File::from_std(file);
+    while let Some(piece) = source.next(id, CHUNK_BYTES).await? {
+        let written = file.write_all(&piece).await;
+        written.map_err(BlobError::at("write to the spool", spool))?;
+    }
+    // The last bytes are still being written, and only this says how that has ended.
+    file.flush().await.map_err(BlobError::at("write to the spool", spool))?;
+    let rewound = file.seek(SeekFrom::Start(0)).await;
+    rewound.map_err(BlobError::at("read the spool", spool))?;
+    Ok(file.into_std().await)
+}
+
 fn damaged(id: BlobId, error: &std::io::Error) -> BlobError {
     BlobError::Damaged { id, why: format!("its file cannot be read: {error}") }
 }
@@ -374,5 +382,33 @@ impl fmt::Display for BlobPlace {
 impl fmt::Debug for BlobPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BlobPlace({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use homeroom_store::Uuid;
+    use homeroom_testkit::Folder;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_full_spool_gives_an_error_and_no_shorter_file() {
+        let folder = Folder::new();
+        let blob = folder.path().join("blob");
+        std::fs::write(&blob, b"a few bytes").unwrap();
+        let opened = |path: &Path| File::options().read(true).write(true).open(path).unwrap();
+        let source = || Source::File(tokio::fs::File::from_std(opened(&blob)));
+        let (id, spool) = (BlobId(Uuid::new()), folder.path());
+        let empty = folder.path().join("empty");
+        std::fs::write(&empty, b"").unwrap();
+
+        let full = spooled(id, &mut source(), opened("/dev/full".as_ref()), spool).await;
+        let file = spooled(id, &mut source(), opened(&empty), spool).await;
+
+        assert!(matches!(full, Err(BlobError::DiskFull(_))), "{full:?}");
+        let mut text = String::new();
+        file.unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "a few bytes");
     }
 }

@@ -37,7 +37,7 @@ impl Blobs {
     /// The store's, or why a file cannot be removed. What was done before stays done.
     pub async fn sweep(&self, now: ChangedAt) -> Result<Swept, BlobError> {
         let mut swept = Swept::default();
-        if !self.place.is_there().await? {
+        if !self.place.exists().await? {
             return Ok(swept);
         }
         self.claim().await?;

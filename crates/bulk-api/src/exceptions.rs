@@ -124,7 +124,8 @@ pub(crate) async fn page(
     let mark = usize::try_from(offset / MARK_LINES).unwrap_or(usize::MAX);
     let Some(from) = file.marks.get(mark).copied() else { return Ok(vec![]) };
     let Some(blob) = service.blobs.find(id).await.map_err(of_blob)? else { return Ok(vec![]) };
-    let mut reading = service.blobs.read(&blob, from..u64::MAX).await.map_err(of_blob)?;
+    let mut reading =
+        service.blobs.read(blob.id, blob.bytes, from..u64::MAX).await.map_err(of_blob)?;
     let (mut skip, mut lines, mut line) = (offset % MARK_LINES, vec![], vec![]);
     while let Some(bytes) = reading.next().await.map_err(of_blob)? {
         let mut rest = &bytes[..];

@@ -74,8 +74,11 @@ impl Spool {
         for chunk in chunks {
             let found = service.blobs.find(chunk.blob).await.map_err(SpoolError::Blob)?;
             let blob = found.ok_or(SpoolError::Blob(BlobError::Unknown(chunk.blob)))?;
-            let mut reading =
-                service.blobs.read(&blob, 0..u64::MAX).await.map_err(SpoolError::Blob)?;
+            let mut reading = service
+                .blobs
+                .read(blob.id, blob.bytes, 0..u64::MAX)
+                .await
+                .map_err(SpoolError::Blob)?;
             while let Some(bytes) = reading.next().await.map_err(SpoolError::Blob)? {
                 out.write_all(&bytes).await.map_err(SpoolError::File)?;
             }

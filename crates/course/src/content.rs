@@ -8,9 +8,9 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use homeroom_access::Call;
-use homeroom_blobs::{Blob, Reading};
+use homeroom_blobs::{BlobId, Reading};
 use homeroom_http::{Body, BodyError, Response, empty_response};
-use homeroom_store::{ChangedAt, Sql};
+use homeroom_store::Sql;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use percent_encoding::percent_decode_str;
@@ -142,21 +142,13 @@ impl Courses {
         } else {
             let id = blob_id(&file.blob).ok_or_else(|| Error::damaged("a file of a course"))?;
             let end = u64::try_from(file.bytes).unwrap_or(0).saturating_add(start);
-            // What is read of a blob needs no more than its id and where it ends.
-            let blob = Blob {
-                id,
-                bytes: end,
-                sha256: [0; 32],
-                owner_kind: String::new(),
-                created: ChangedAt(0),
-            };
             let range = start + part.start..start + part.end;
             let body = if length > PIECE {
-                Body::stream(Pieces::of(self.blobs.read(&blob, range).await?, length))
+                Body::stream(Pieces::of(self.blobs.read(id, end, range).await?, length))
             } else if from == Source::Memory {
-                self.of_kept(&blob, start, range).await?.into()
+                self.of_kept(id, start..end, range).await?.into()
             } else {
-                self.read(&blob, range).await?.into()
+                self.read(id, range).await?.into()
             };
             http::Response::new(body)
         };
@@ -166,15 +158,20 @@ impl Courses {
         Ok(response)
     }
 
-    /// Returns a range of a blob that is in a file, which begins at `start` of the blob and ends with it. The pieces
-    /// that it is in come from memory, where they are there.
-    async fn of_kept(&self, blob: &Blob, start: u64, range: Range<u64>) -> Result<Bytes, Error> {
+    /// Returns a range of a blob that is within a file, itself a range of the blob. The pieces that it is in come
+    /// from memory, where they are there.
+    async fn of_kept(
+        &self,
+        id: BlobId,
+        file: Range<u64>,
+        range: Range<u64>,
+    ) -> Result<Bytes, Error> {
         let mut found = Bytes::new();
         let mut at = range.start;
         while at < range.end {
-            let first = at - (at - start) % PIECE;
-            let last = blob.bytes.min(first + PIECE);
-            let piece = self.piece(blob, first..last).await?;
+            let first = at - (at - file.start) % PIECE;
+            let last = file.end.min(first + PIECE);
+            let piece = self.piece(id, first..last).await?;
             let to = range.end.min(last);
             let one = piece.slice(index(at - first)..index(to - first));
             found =
@@ -184,19 +181,19 @@ impl Courses {
         Ok(found)
     }
 
-    async fn piece(&self, blob: &Blob, range: Range<u64>) -> Result<Bytes, Error> {
-        if let Some(kept) = self.kept.get(blob.id, &range) {
+    async fn piece(&self, id: BlobId, range: Range<u64>) -> Result<Bytes, Error> {
+        if let Some(kept) = self.kept.get(id, &range) {
             return Ok(kept);
         }
-        let all = self.read(blob, range.clone()).await?;
-        self.kept.put(blob.id, &range, all.clone());
+        let all = self.read(id, range.clone()).await?;
+        self.kept.put(id, &range, all.clone());
         Ok(all)
     }
 
     /// Reads a range of a blob, all of which has to be there.
-    async fn read(&self, blob: &Blob, range: Range<u64>) -> Result<Bytes, Error> {
+    async fn read(&self, id: BlobId, range: Range<u64>) -> Result<Bytes, Error> {
         let length = index(range.end - range.start);
-        let mut reading = self.blobs.read(blob, range).await?;
+        let mut reading = self.blobs.read(id, range.end, range).await?;
         let mut all = Vec::with_capacity(length);
         while let Some(bytes) = reading.next().await? {
             all.extend_from_slice(&bytes);

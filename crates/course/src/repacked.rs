@@ -74,7 +74,7 @@ impl Courses {
             };
             let range = |at: i64| u64::try_from(at).unwrap_or(0);
             let range = range(file.start)..range(file.start.saturating_add(file.bytes));
-            let mut reading = self.blobs.read(&blob, range).await?;
+            let mut reading = self.blobs.read(blob.id, blob.bytes, range).await?;
             while let Some(bytes) = reading.next().await? {
                 zip.write_all(&bytes).map_err(|error| failed(&error))?;
                 writing.write(&pipe.take()).await?;

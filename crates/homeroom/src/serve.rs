@@ -128,7 +128,7 @@ fn bind_control(config: &Config) -> Result<Option<control::Socket>, Failure> {
 /// Asks the bucket of the blobs whether it can be used. Everything else can be served without it, so one
 /// that cannot be reached now only makes a line in the log.
 fn expect_bucket(config: &Config) -> Result<(), Failure> {
-    match config.blob_place().exists() {
+    match config.blob_place().exists_blocking() {
         Ok(_) => Ok(()),
         Err(error @ BlobError::Bucket { is_passing: true, .. }) => {
             tracing::warn!(%error, "the bucket of the blobs does not answer; serving what does without it");

@@ -31,7 +31,8 @@ impl Link {
     }
 }
 
-/// A range of an object that is being read. Whoever does not take what has arrived holds up what comes.
+/// A range of an object that is being read. The download pauses while the reader does not take
+/// the bytes that have arrived.
 pub(crate) struct Download {
     pieces: mpsc::Receiver<Result<Bytes, BlobError>>,
     _task: Option<Ended<()>>,

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 
 use super::road::Road;
 use super::settings::BucketSettings;
-use super::trouble::trouble;
+use super::trouble::{code_in, trouble};
 use crate::blob::BlobId;
 use crate::error::BlobError;
 use crate::folder::BEGIN;
@@ -33,10 +33,6 @@ impl Link {
 
     pub(crate) fn trouble(&self, doing: &'static str, error: &Error) -> BlobError {
         trouble(&self.settings, doing, error)
-    }
-
-    pub(crate) fn broken(&self, why: &str) -> BlobError {
-        BlobError::Failed { doing: "work in", path: self.settings.to_string(), why: why.to_owned() }
     }
 
     /// Returns the size of a blob's object, if there is one.
@@ -70,5 +66,5 @@ impl<T> Drop for Ended<T> {
 
 /// Returns whether an answer of 404 is about the bucket and not about the object.
 pub(crate) fn is_bucket_missing(error: &(dyn std::error::Error + 'static)) -> bool {
-    error.to_string().contains("<Code>NoSuchBucket</Code>")
+    code_in(&error.to_string()).as_deref() == Some("NoSuchBucket")
 }

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use homeroom_client::{
     AnswerBody, Client, Error, OWN_HEADERS, Phase, Pool, Request, Settings, Times, Url,
 };
+use http::{Method, Uri};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Body, Frame, SizeHint};
 use object_store::ClientOptions;
@@ -84,11 +85,7 @@ impl Road {
         let unknown = |why: String| HttpError::new_boxed(HttpErrorKind::Unknown, why.into());
         let url = Url::parse(&head.uri.to_string()).map_err(|error| unknown(error.to_string()))?;
         let body = body.collect().await?.to_bytes();
-        let is_text = head.uri.query().is_some_and(|query| {
-            query
-                .split('&')
-                .any(|pair| pair.starts_with("list-type=") || pair.starts_with("uploads"))
-        });
+        let is_object = asks_for_object(&head.method, &head.uri);
         self.counts.sent(body.len());
         let mut request = Request::new(head.method, url).body(body);
         request.headers = head.headers;
@@ -99,7 +96,7 @@ impl Road {
         let mut response = http::Response::new(());
         *response.status_mut() = answer.status();
         *response.headers_mut() = answer.headers().clone();
-        let is_text = is_text || !answer.status().is_success();
+        let is_text = !is_object || !answer.status().is_success();
         let counts = Arc::clone(&self.counts);
         let body = Received { body: Mutex::new(answer.into_body()), counts };
         let body = if is_text {
@@ -113,6 +110,12 @@ impl Road {
         };
         Ok(response.map(|()| body))
     }
+}
+
+/// Returns whether the answer to a request is the bytes of an object, which may be many; every other one is a
+/// text.
+fn asks_for_object(method: &Method, uri: &Uri) -> bool {
+    *method == Method::GET && uri.query().is_none()
 }
 
 /// Says whether a request may be sent again.
@@ -157,5 +160,24 @@ impl Body for Received {
 
     fn size_hint(&self) -> SizeHint {
         self.body.lock().unwrap_or_else(PoisonError::into_inner).size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_bytes_of_an_object_have_no_limit() {
+        for (method, uri, wanted) in [
+            (Method::GET, "http://store/bucket/key", true),
+            (Method::GET, "http://store/bucket?list-type=2", false),
+            (Method::GET, "http://store/bucket?uploads=&prefix=", false),
+            (Method::POST, "http://store/bucket/key?uploadId=1", false),
+            (Method::PUT, "http://store/bucket/key", false),
+            (Method::DELETE, "http://store/bucket/key", false),
+        ] {
+            assert_eq!(asks_for_object(&method, &uri.parse().unwrap()), wanted, "{method} {uri}");
+        }
     }
 }

@@ -13,7 +13,12 @@ const SAID_CHARS_MAX: usize = 300;
 
 /// Returns the code of the error with which a store has answered, such as `NoSuchBucket`.
 pub(crate) fn code(error: &Error) -> Option<String> {
-    inner(&error.to_string(), "Code")
+    code_in(&error.to_string())
+}
+
+/// Returns the code that an answer of a store names.
+pub(crate) fn code_in(text: &str) -> Option<String> {
+    inner(text, "Code")
 }
 
 /// Returns whether a store has answered that it does not know what was asked for.

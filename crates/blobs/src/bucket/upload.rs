@@ -43,35 +43,57 @@ pub(super) async fn upload(
     gone: oneshot::Receiver<()>,
 ) -> Result<(), BlobError> {
     let (path, file) = (link.path(id), Arc::new(file));
-    let cannot = |error: &Error| link.trouble("write a blob to", error);
     if bytes <= PART_BYTES {
-        let _room = link.parts.acquire().await;
-        let payload = PutPayload::from(part(&link, &file, 0, bytes).await?);
-        let put = link.store.put(&path, payload).await;
-        return put.map(|_| ()).map_err(|error| cannot(&error));
+        return tokio::select! {
+            put = put_whole(&link, &path, &file, bytes) => put,
+            _ = gone => Err(BlobError::Unknown(id)),
+        };
     }
-    let upload = link.store.create_multipart(&path).await.map_err(|error| cannot(&error))?;
-    let parts = tokio::select! {
-        parts = put_parts(&link, &path, &upload, &file, bytes) => parts,
+    let upload = link.store.create_multipart(&path).await;
+    let upload = upload.map_err(|error| cannot_write(&link, &error))?;
+    let done = tokio::select! {
+        done = put_in_parts(&link, (id, &path), &upload, &file, bytes) => done,
         _ = gone => Err(BlobError::Unknown(id)),
-    };
-    let done = match parts {
-        Ok(parts) => {
-            let done = link.store.complete_multipart(&path, &upload, parts).await;
-            match done {
-                Ok(_) => Ok(()),
-                // An answer may have been lost: then the upload is no more, and the object is there.
-                Err(Error::NotFound { .. }) if link.bytes(id).await? == Some(bytes) => Ok(()),
-                Err(error) => Err(cannot(&error)),
-            }
-        }
-        Err(error) => Err(error),
     };
     if done.is_err() {
         // Where this fails, too, a sweep aborts it.
         _ = link.store.abort_multipart(&path, &upload).await;
     }
     done
+}
+
+fn cannot_write(link: &Link, error: &Error) -> BlobError {
+    link.trouble("write a blob to", error)
+}
+
+async fn put_whole(
+    link: &Link,
+    path: &object_store::path::Path,
+    file: &Arc<File>,
+    bytes: u64,
+) -> Result<(), BlobError> {
+    let _room = link.parts.acquire().await;
+    let payload = PutPayload::from(part(link, file, 0, bytes).await?);
+    let put = link.store.put(path, payload).await;
+    put.map(drop).map_err(|error| cannot_write(link, &error))
+}
+
+async fn put_in_parts(
+    link: &Link,
+    (id, path): (BlobId, &object_store::path::Path),
+    upload: &MultipartId,
+    file: &Arc<File>,
+    bytes: u64,
+) -> Result<(), BlobError> {
+    let parts = put_parts(link, path, upload, file, bytes).await?;
+    match link.store.complete_multipart(path, upload, parts).await {
+        Ok(_) => Ok(()),
+        // An answer may have been lost: then the upload is no more, and the object is there.
+        Err(Error::NotFound { .. }) if matches!(link.bytes(id).await, Ok(Some(found)) if found == bytes) => {
+            Ok(())
+        }
+        Err(error) => Err(cannot_write(link, &error)),
+    }
 }
 
 async fn put_parts(
@@ -85,7 +107,7 @@ async fn put_parts(
     let count = usize::try_from(bytes.div_ceil(PART_BYTES)).unwrap_or(usize::MAX);
     let mut parts: Vec<Option<PartId>> = vec![None; count];
     let mut keep = |put: Result<Put, tokio::task::JoinError>| {
-        let (at, put) = put.map_err(|error| link.broken(&error.to_string()))?;
+        let (at, put) = put.map_err(|error| BlobError::broken(&*link.settings, &error))?;
         parts[at] = Some(put?);
         Ok::<_, BlobError>(())
     };
@@ -102,7 +124,7 @@ async fn put_parts(
             let put = async {
                 let payload = part(&link, &file, start, PART_BYTES.min(bytes - start)).await?;
                 let put = link.store.put_part(&path, &upload, at, PutPayload::from(payload)).await;
-                put.map_err(|error| link.trouble("write a blob to", &error))
+                put.map_err(|error| cannot_write(&link, &error))
             };
             (at, put.await)
         });

@@ -181,7 +181,7 @@ fn place(at: &At, folder: &Folder, name: &str) -> BlobPlace {
 
 /// Reads a range of a blob.
 pub async fn read(blobs: &Blobs, blob: &Blob, range: std::ops::Range<u64>) -> Vec<u8> {
-    let mut reading = blobs.read(blob, range).await.unwrap();
+    let mut reading = blobs.read(blob.id, blob.bytes, range).await.unwrap();
     let mut all = vec![];
     while let Some(bytes) = reading.next().await.unwrap() {
         all.extend_from_slice(&bytes);

@@ -41,7 +41,7 @@ async fn what_no_row_names_is_swept_after_the_grace_period() {
 async fn a_removed_blob_is_gone_at_once_and_its_bytes_a_while_later() {
     for trial in on_each() {
         let (kept, blob) = (trial.kept(b"kept").await, trial.kept(b"removed").await);
-        let reading = trial.blobs.read(&blob, 0..7).await;
+        let reading = trial.blobs.read(blob.id, blob.bytes, 0..7).await;
 
         trial.blobs.remove(blob.id, ChangedAt::now()).await.unwrap();
         let found = trial.blobs.find(blob.id).await.unwrap();

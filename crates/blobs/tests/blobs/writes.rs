@@ -77,11 +77,11 @@ async fn bytes_that_are_missing_are_an_error_and_no_end() {
         let blob = trial.kept(&[7; 1_000]).await;
         trial.change(&blob, &[7; 400]);
 
-        let mut reading = trial.blobs.read(&blob, 0..1_000).await.unwrap();
+        let mut reading = trial.blobs.read(blob.id, blob.bytes, 0..1_000).await.unwrap();
         let first = reading.next().await.unwrap().unwrap();
         let second = reading.next().await;
         trial.lose(&blob);
-        let missing = trial.blobs.read(&blob, 0..1).await;
+        let missing = trial.blobs.read(blob.id, blob.bytes, 0..1).await;
 
         assert_eq!((first.len(), reading.left()), (400, 600), "{}", trial.name);
         assert!(matches!(second, Err(BlobError::Damaged { .. })), "{second:?}");

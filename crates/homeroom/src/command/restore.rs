@@ -167,7 +167,7 @@ fn settle_blobs(
 ) -> Result<(), StoreError> {
     handing.map_or(Ok(()), HandOver::finish)?;
     let Some(kept) = &restored.kept else { return Ok(()) };
-    if place.exists()? {
+    if place.exists_blocking()? {
         let open = |url: &StoreUrl| {
             let options = SnapshotOptions { time_max: KEEPING_MAX, ..SnapshotOptions::default() };
             Snapshot::open(url, &options)
