@@ -55,14 +55,16 @@ pub(crate) fn of_blob(error: BlobError) -> Problem {
         BlobError::DiskFull(_) => {
             Problem::busy(30).detail("The server's disk is full; nothing was kept of this.")
         }
-        BlobError::Bucket { .. } => {
+        BlobError::Bucket { is_passing: true, .. } => {
             let mut busy = Problem::busy(10)
                 .detail("The server cannot use the store of its files at the moment.");
             busy.internal = Some(error.to_string());
             busy
         }
         BlobError::Store(error) => of_store(error),
-        BlobError::TooLarge { .. }
+        // Somebody has to mend this first; trying again is of no use.
+        BlobError::Bucket { is_passing: false, .. }
+        | BlobError::TooLarge { .. }
         | BlobError::Failed { .. }
         | BlobError::Foreign(_)
         | BlobError::NotHandedOver(_)
@@ -88,4 +90,26 @@ pub(crate) fn bad(error: impl Into<String>) -> Problem {
 /// Answers for an operation or a file that is not there, or another key's.
 pub(crate) fn not_found() -> Problem {
     Problem::of(Kind::NotFound).detail("There is no such bulk operation or file of this key.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bucket(is_passing: bool) -> BlobError {
+        let (place, why) = ("s3://bucket".to_owned(), "of a reason".to_owned());
+        BlobError::Bucket { doing: "read a blob of", place, why, mend: "mend it", is_passing }
+    }
+
+    #[test]
+    fn only_what_passes_is_to_be_tried_again() {
+        for (is_passing, status) in [(true, 503), (false, 500)] {
+            let problem = of_blob(bucket(is_passing));
+
+            assert_eq!(problem.kind.status().as_u16(), status);
+            let names = problem.headers.iter().map(|(name, _)| name).collect::<Vec<_>>();
+            assert_eq!(names.contains(&&http::header::RETRY_AFTER), is_passing);
+            assert!(problem.internal.as_ref().is_some_and(|said| said.contains("of a reason")));
+        }
+    }
 }
