@@ -87,9 +87,7 @@ impl Courses {
             writes.extend(old.removal(now));
             Decision::Write(writes, ())
         };
-        self.run(Plan { ask, decide }).await?;
-        self.kept.clear();
-        Ok(())
+        self.run(Plan { ask, decide }).await
     }
 
     /// Removes a file of a version.
@@ -121,9 +119,7 @@ impl Courses {
             writes.extend(old.removal(ChangedAt(now)));
             Decision::Write(writes, ())
         };
-        self.run(Plan { ask, decide }).await?;
-        self.kept.clear();
-        Ok(())
+        self.run(Plan { ask, decide }).await
     }
 }
 

@@ -28,6 +28,7 @@ use crate::run_time::{
     Progress, Session, Turn, apply, attempt_limit, finish, whole,
 };
 use crate::settings::Settings;
+use crate::shown::shown;
 use crate::sql;
 use crate::version::Version;
 use crate::watch::{Watch, changes};
@@ -384,7 +385,7 @@ impl Save<'_> {
                 done.warnings.push(message);
             }
             for name in change.refused.iter().take(WARNINGS_MAX) {
-                let shown: String = name.chars().take(100).collect();
+                let shown = shown(name);
                 done.warnings.push(format!(
                     "there is no room for {shown}; it is left out: an activity has at most \
                      {ACTIVITY_BYTES_MAX} bytes, and all of a registration {STATES_BYTES_MAX}"

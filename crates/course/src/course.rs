@@ -113,7 +113,6 @@ impl Courses {
             self.remove_version(&version, now).await?;
         }
         self.write(vec![write(sql::COURSE_DELETE, vec![course.id.into()])]).await?;
-        self.kept.clear();
         self.forget(id);
         Ok(())
     }
@@ -172,7 +171,6 @@ impl Courses {
         if self.run(Plan { ask, decide }).await? {
             return self.delete_course(course, now).await;
         }
-        self.kept.clear();
         self.forget(course);
         Ok(())
     }
@@ -202,7 +200,7 @@ impl Courses {
                 return Decision::Refuse(Error::Conflict(format!(
                     "there is a course {} already; ask for a new version of it with \
                      mayCreateNewVersion=true",
-                    crate::error::shown(&new.course)
+                    crate::shown::shown(&new.course)
                 )));
             }
             let version = known.as_ref().map_or(0, |known| known.highest + 1);

@@ -5,6 +5,8 @@ use homeroom_http::{Kind, Problem};
 use homeroom_jobs::JobError;
 use homeroom_store::{Refused, StoreError};
 
+use crate::shown::shown;
+
 /// Why something was not done.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
@@ -23,6 +25,12 @@ pub enum Error {
     /// It is not known any more whether this was saved.
     #[error("{0}")]
     Forgotten(String),
+    /// A sweep has not yet prepared what an older version has saved.
+    #[error("what an older version has saved is still being prepared")]
+    BeingPrepared,
+    /// A row has something else in it than this part writes.
+    #[error("a row of {0} cannot be read")]
+    Damaged(String),
     /// The body is too large.
     #[error("{0}")]
     TooLarge(String),
@@ -66,13 +74,8 @@ impl Error {
 
     /// Creates the error for a row that cannot be read.
     pub(crate) fn damaged(what: &str) -> Self {
-        Self::Store(StoreError::Failed(format!("a row of {what} cannot be read")))
+        Self::Damaged(what.to_owned())
     }
-}
-
-/// Returns what a caller has sent, short enough to be shown.
-pub(crate) fn shown(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
 impl From<Refused<Error>> for Error {
@@ -103,6 +106,7 @@ impl From<Error> for Problem {
             Error::Conflict(message) => Self::of(Kind::NonUniqueIdentity).detail(capital(message)),
             Error::Ended(message) => Self::of(Kind::Gone).detail(capital(message)),
             Error::Forgotten(message) => Self::of(Kind::SessionForgotten).detail(capital(message)),
+            Error::BeingPrepared => Self::busy(10).detail(capital(error.to_string())),
             Error::TooLarge(message) => Self::of(Kind::PayloadTooLarge).detail(capital(message)),
             Error::NotOffered(message) => Self::of(Kind::NotImplemented).detail(capital(message)),
             Error::Body(problem) => problem,
@@ -111,6 +115,7 @@ impl From<Error> for Problem {
                 .detail("Too many jobs are waiting (budget jobs); try again when some are done."),
             Error::Job(JobError::Store(error)) | Error::Store(error) => of_store(error),
             Error::Job(other) => Self::internal(other),
+            Error::Damaged(_) => Self::internal(error),
             Error::Blob(error) => of_blob(error),
         }
     }
@@ -123,7 +128,7 @@ fn of_blob(error: BlobError) -> Problem {
         BlobError::DiskFull(_) => {
             Problem::busy(30).detail("The server's disk is full; nothing was kept.")
         }
-        BlobError::Bucket { .. } => {
+        BlobError::Bucket { is_passing: true, .. } => {
             let mut busy = Problem::busy(10)
                 .detail("The server cannot use the store of its files at the moment.");
             busy.internal = Some(error.to_string());
@@ -131,7 +136,9 @@ fn of_blob(error: BlobError) -> Problem {
         }
         BlobError::Store(error) => of_store(error),
         BlobError::Late(_) => Problem::busy(1).detail("The upload took too long; send it again."),
-        other @ (BlobError::Failed { .. }
+        // Somebody has to mend this first; trying again is of no use.
+        other @ (BlobError::Bucket { is_passing: false, .. }
+        | BlobError::Failed { .. }
         | BlobError::Foreign(_)
         | BlobError::NotHandedOver(_)
         | BlobError::Unknown(_)
@@ -162,6 +169,28 @@ fn of_store(error: StoreError) -> Problem {
             .detail("A newer Homeroom has migrated the database; upgrade this server, too."),
         StoreError::Failed(_) | StoreError::InUse(_) | StoreError::Unusable(_) => {
             Problem::internal(error)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bucket(is_passing: bool) -> BlobError {
+        let (place, why) = ("s3://bucket".to_owned(), "of a reason".to_owned());
+        BlobError::Bucket { doing: "read a blob of", place, why, mend: "mend it", is_passing }
+    }
+
+    #[test]
+    fn only_what_passes_is_to_be_tried_again() {
+        for (is_passing, status) in [(true, 503), (false, 500)] {
+            let problem = Problem::from(Error::Blob(bucket(is_passing)));
+
+            assert_eq!(problem.kind.status().as_u16(), status);
+            let names = problem.headers.iter().map(|(name, _)| name).collect::<Vec<_>>();
+            assert_eq!(names.contains(&&http::header::RETRY_AFTER), is_passing);
+            assert!(problem.internal.as_ref().is_some_and(|said| said.contains("of a reason")));
         }
     }
 }

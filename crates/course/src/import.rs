@@ -145,7 +145,7 @@ impl Courses {
 
     /// Finds an import job.
     pub(crate) async fn import_job(&self, id: &str) -> Result<Job, Error> {
-        let unknown = || Error::Unknown(format!("import job {}", crate::error::shown(id)));
+        let unknown = || Error::Unknown(format!("import job {}", crate::shown::shown(id)));
         let id: JobId = id.parse().map_err(|_| unknown())?;
         let job = self.jobs.find(id).await?;
         job.filter(|job| job.kind == IMPORT).ok_or_else(unknown)

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use homeroom_store::{Value, Write};
 
 use crate::row::write;
-use crate::run_time::{ActivityState, Applied, Entry, entries, inner, objective_status};
+use crate::run_time::{
+    ActivityState, Applied, Entry, Interaction, entries, is_said_again, objective_status,
+};
 use crate::sql;
 
 /// Interactions and objectives with greater numbers have no rows.
@@ -14,7 +16,7 @@ const ITEMS_MAX: i64 = 2_000;
 const CHARS_MAX: usize = 4_000;
 /// Most entries of a list in a row.
 const LISTED_MAX: usize = 100;
-/// The attempt of an interaction that was told after its attempt had ended.
+/// The number that a row has in place of its attempt's, for an interaction that arrived after its attempt had ended.
 const LATE: i64 = 0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,10 +47,7 @@ impl Items {
         for (session, values) in &state.beside {
             let is_late = state.is_past(*session);
             for (number, entry) in entries(values, INTERACTIONS) {
-                let is_said_again = |known: &Entry<'_>| {
-                    entry.iter().all(|(name, value)| known.get(name) == Some(value))
-                };
-                if is_late || !own.get(&number).is_some_and(is_said_again) {
+                if is_late || !is_said_again(&entry, own.get(&number)) {
                     let attempt = if is_late { LATE } else { attempt };
                     put(&mut all, Kind::Interaction, (attempt, *session), number, &entry);
                 }
@@ -143,29 +142,26 @@ fn put(
 
 /// Returns the cells of an interaction, in the order of [`sql::INTERACTION_PUT`].
 fn interaction(entry: &Entry<'_>) -> Vec<Option<String>> {
-    let of = |name: &str| entry.get(name).map(|text| clipped(text));
-    let either = |old: &str, new: &str| of(new).or_else(|| of(old));
-    let result = of("result").map(|word| match word.as_str() {
-        "wrong" => "incorrect".into(),
-        _ => word,
-    });
+    let of = Interaction::of(entry);
+    let result = of.result.map(|word| if word == "wrong" { "incorrect" } else { word });
+    let cell = |text: Option<&str>| text.map(cell_text);
     vec![
-        Some(of("id").unwrap_or_default()),
-        of("type"),
-        either("student_response", "learner_response"),
-        result,
-        of("weighting"),
-        of("latency"),
-        either("time", "timestamp"),
-        listed(&inner(entry, "objectives", "id")),
-        listed(&inner(entry, "correct_responses", "pattern")),
-        of("description"),
+        Some(of.id.map(cell_text).unwrap_or_default()),
+        cell(of.kind),
+        cell(of.response),
+        cell(result),
+        cell(of.weighting),
+        cell(of.latency),
+        cell(of.timestamp),
+        listed(&of.objectives),
+        listed(&of.patterns),
+        cell(of.description),
     ]
 }
 
 /// Returns the cells of an objective, in the order of [`sql::OBJECTIVE_PUT`].
 fn objective(entry: &Entry<'_>) -> Vec<Option<String>> {
-    let of = |name: &str| entry.get(name).map(|text| clipped(text));
+    let of = |name: &str| entry.get(name).map(|text| cell_text(text));
     let (success, completion) = objective_status(entry.contains_key("status"), entry);
     vec![
         Some(of("id").unwrap_or_default()),
@@ -182,12 +178,12 @@ fn objective(entry: &Entry<'_>) -> Vec<Option<String>> {
 
 /// Returns a list as JSON, or nothing if it is empty.
 fn listed(all: &[&str]) -> Option<String> {
-    let some: Vec<_> = all.iter().take(LISTED_MAX).map(|text| clipped(text)).collect();
+    let some: Vec<_> = all.iter().take(LISTED_MAX).map(|text| cell_text(text)).collect();
     (!some.is_empty()).then(|| serde_json::Value::from(some).to_string())
 }
 
-/// Returns the beginning of a text. PostgreSQL keeps no character 0.
-fn clipped(text: &str) -> String {
+/// Returns a text as a row has it: its beginning. PostgreSQL keeps no character 0.
+fn cell_text(text: &str) -> String {
     let shown = text.chars().take(CHARS_MAX);
     shown.map(|letter| if letter == '\0' { char::REPLACEMENT_CHARACTER } else { letter }).collect()
 }

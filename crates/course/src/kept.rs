@@ -1,7 +1,8 @@
 //! Bytes of courses that are kept in memory: pieces of blobs, which never change.
 //!
 //! Only bytes are kept. Which blob a path means is read again for each request, so whoever removes, replaces
-//! or forbids a file, on whatever node, has done so from the next request on.
+//! or forbids a file, on whatever node, has done so from the next request on. What no path means any more is never
+//! asked for, and stays until other pieces take its place.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -70,14 +71,6 @@ impl Kept {
         drop(generations);
         drop(gone);
     }
-
-    /// Forgets all.
-    pub(crate) fn clear(&self) {
-        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
-        let gone = std::mem::take(&mut *generations);
-        drop(generations);
-        drop(gone);
-    }
 }
 
 impl Generations {
@@ -138,9 +131,6 @@ mod tests {
 
         assert!(kept.get(once, &(0..1)).is_none());
         assert!(kept.get(often, &(0..2)).is_none(), "another range");
-        kept.clear();
-        assert!(kept.get(often, &(0..1)).is_none());
-        assert_eq!(taken(&kept), 0);
     }
 
     #[test]

@@ -46,6 +46,7 @@ mod sample;
 mod sequencing;
 mod sessions;
 mod settings;
+mod shown;
 mod signature;
 mod sql;
 mod subscription;

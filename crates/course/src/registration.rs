@@ -134,7 +134,7 @@ impl NewRegistration {
             }
             return Err(Error::Conflict(format!(
                 "there is a registration {} already, of another learner or for another course",
-                crate::error::shown(&self.id)
+                crate::shown::shown(&self.id)
             )));
         }
         let learner = rows_of(found.next()).first().map(Learner::of).transpose()?;

@@ -9,8 +9,8 @@ use crate::learner::Learner;
 use crate::package::{Activity, Standard};
 use crate::registration::{EndedAttempt, Registration};
 use crate::run_time::{
-    ActivityState, Completion, Outcome, entries, global_objectives, inner, is_suspended, iso,
-    objective_status, outcome, outcomes, passing_measure, scaled, scorm12,
+    ActivityState, Completion, Interaction, Outcome, entries, global_objectives, is_said_again,
+    is_suspended, iso, objective_status, outcome, outcomes, passing_measure, scaled, scorm12,
 };
 use crate::version::Version;
 
@@ -287,7 +287,7 @@ fn runtime(
         "lmsComments": [],
     });
     if detail.interactions {
-        all["runtimeInteractions"] = interactions(is_12, state, later);
+        all["runtimeInteractions"] = interactions(state, later);
         all["runtimeObjectives"] = objectives(is_12, state);
     }
     all
@@ -326,9 +326,7 @@ fn comments(is_12: bool, state: &ActivityState) -> Value {
 
 /// Returns the interactions of an attempt. What its sessions said after the next attempt began is kept with that
 /// next attempt.
-fn interactions(is_12: bool, state: &ActivityState, later: &[&ActivityState]) -> Value {
-    let (time, response) =
-        if is_12 { ("time", "student_response") } else { ("timestamp", "learner_response") };
+fn interactions(state: &ActivityState, later: &[&ActivityState]) -> Value {
     let own = entries(&state.cmi, "cmi.interactions");
     // Interactions whose places were taken come last; those that were only said again are left out.
     let beside = state.beside.iter().filter(|(session, _)| !state.is_past(**session));
@@ -339,29 +337,24 @@ fn interactions(is_12: bool, state: &ActivityState, later: &[&ActivityState]) ->
     let mut beside: Vec<_> =
         beside.chain(late).map(|(_, values)| entries(values, "cmi.interactions")).collect();
     for entries in &mut beside {
-        entries.retain(|number, entry| {
-            let is_said_again = |known: &BTreeMap<&str, &str>| {
-                entry.iter().all(|(name, value)| known.get(name) == Some(value))
-            };
-            !own.get(number).is_some_and(is_said_again)
-        });
+        entries.retain(|number, entry| !is_said_again(entry, own.get(number)));
     }
     std::iter::once(own)
         .chain(beside)
         .flat_map(BTreeMap::into_values)
         .map(|entry| {
-            let of = |name: &str| entry.get(name).copied().unwrap_or_default();
+            let of = Interaction::of(&entry);
             json!({
-                "id": of("id"),
-                "type": interaction_type(of("type")),
-                "objectives": inner(&entry, "objectives", "id"),
-                "timestamp": of(time),
-                "correctResponses": inner(&entry, "correct_responses", "pattern"),
-                "weighting": of("weighting"),
-                "learnerResponse": of(response),
-                "result": of("result"),
-                "latency": of("latency"),
-                "description": of("description"),
+                "id": of.id.unwrap_or_default(),
+                "type": interaction_type(of.kind.unwrap_or_default()),
+                "objectives": of.objectives,
+                "timestamp": of.timestamp.unwrap_or_default(),
+                "correctResponses": of.patterns,
+                "weighting": of.weighting.unwrap_or_default(),
+                "learnerResponse": of.response.unwrap_or_default(),
+                "result": of.result.unwrap_or_default(),
+                "latency": of.latency.unwrap_or_default(),
+                "description": of.description.unwrap_or_default(),
             })
         })
         .collect()

@@ -24,11 +24,11 @@ pub(crate) use begin::{
 pub(crate) use duration::{iso, scorm12};
 pub(crate) use elements::{Elements, Refusal};
 pub(crate) use ending::{finish, time_out};
-pub(crate) use entries::{Entry, entries, inner, objective_status};
+pub(crate) use entries::{Entry, Interaction, entries, is_said_again, objective_status};
 pub(crate) use outcome::{
     attempt_limit, global_objectives, is_suspended, outcome, outcomes, scaled, unavailable, whole,
 };
-pub(crate) use room::ACTIVITY_BYTES_MAX;
+pub(crate) use room::{ACTIVITY_BYTES_MAX, Limit, Room};
 pub(crate) use session::{Forgotten, Own, Place, Turn};
 #[cfg(test)]
 pub(crate) use state::Spell;

@@ -236,7 +236,7 @@ pub(crate) fn take(level: &mut Settings, name: &str) -> Result<(), Error> {
     let known = known_setting(name);
     let removed = level.remove(known.map_or(name, |known| known.name));
     if known.is_none() && removed.is_none() {
-        return Err(Error::Unknown(format!("setting {}", crate::error::shown(name))));
+        return Err(Error::Unknown(format!("setting {}", crate::shown::shown(name))));
     }
     Ok(())
 }
@@ -251,7 +251,7 @@ pub(crate) fn read_settings(
 ) -> Result<Settings, Error> {
     let mut all = Settings::new();
     for (name, value) in posted {
-        let shown = crate::error::shown(&name);
+        let shown = crate::shown::shown(&name);
         let known = known_setting(&name);
         if known.is_none() && !is_name(&name) {
             let message = format!("{shown} is no name of a setting: it has letters and digits");

@@ -173,7 +173,7 @@ fn changed(
 
 /// Returns the error that names what is not there.
 fn unknown(missing: &[(Tagged, &str)]) -> Error {
-    let name = |(of, id): &(Tagged, &str)| format!("{} {}", of.name(), crate::error::shown(id));
+    let name = |(of, id): &(Tagged, &str)| format!("{} {}", of.name(), crate::shown::shown(id));
     let mut named = missing.iter().take(NAMED_MAX).map(name).collect::<Vec<_>>().join(", ");
     if missing.len() > NAMED_MAX {
         named = format!("{named} and {} more", missing.len() - NAMED_MAX);

@@ -75,7 +75,7 @@ function fits(isOld: boolean, { type, access }: Element, value: string, values: 
     case "identifier":
       return value.trim() !== "";
     case "vocabulary":
-      // What content of the field sets in other words is taken: not attempted, and nothing.
+      // Real courses also set `not attempted` (SCORM 1.2) and an empty text (write-only elements); both are taken.
       return (value === "" && access === "w") || values.includes(value) || (isOld && value === "not attempted");
     case "timespan":
       return !value.startsWith("P") && isDuration(value.trim());

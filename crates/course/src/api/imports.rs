@@ -67,7 +67,7 @@ async fn refuse_known(api: &Api, import: &Import) -> Result<(), Error> {
         Err(error) => Err(error),
         Ok(_) => Err(Error::Invalid(format!(
             "there is a course {} already; ask for a new version of it with mayCreateNewVersion=true",
-            crate::error::shown(&import.course)
+            crate::shown::shown(&import.course)
         ))),
     }
 }

@@ -23,7 +23,7 @@ pub(crate) async fn update(api: Api, mut call: Call) -> Result<Response, Problem
     let now = call.now.0;
     let ask = Sql::new(sql::LEARNER, vec![id.as_str().into()]);
     let change = api.courses.change(ask, move |row| {
-        let unknown = || Error::Unknown(format!("learner {}", crate::error::shown(&id)));
+        let unknown = || Error::Unknown(format!("learner {}", crate::shown::shown(&id)));
         let known = Learner::of(row.ok_or_else(unknown)?)?;
         let learner = named.clone().joined(Some(known))?;
         Ok((vec![learner.put(now)], ()))

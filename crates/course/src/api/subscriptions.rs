@@ -112,7 +112,7 @@ pub(crate) async fn create(api: Api, mut call: Call) -> Result<Response, Problem
 async fn known(api: &Api, call: &Call) -> Result<Subscription, Error> {
     let id = call.params.get("subscription");
     let found = api.courses.subscription(id).await?;
-    found.ok_or_else(|| Error::Unknown(format!("subscription {}", crate::error::shown(id))))
+    found.ok_or_else(|| Error::Unknown(format!("subscription {}", crate::shown::shown(id))))
 }
 
 pub(crate) async fn list(api: Api, call: Call) -> Result<Response, Problem> {

@@ -4,7 +4,8 @@
 use super::acknowledged::Acknowledged;
 use super::sent::{Checked, Suspended, WARNINGS_MAX};
 use super::traced::Noted;
-use crate::run_time::{Own, Progress};
+use crate::run_time::{Limit, Own, Progress};
+use crate::shown::shown;
 use crate::version::Version;
 
 /// Most global objectives of an instance, and most buckets of shared data.
@@ -85,31 +86,23 @@ pub(super) fn share(
 }
 
 /// The room for what the activities of an instance share.
-struct Room {
-    values: usize,
-    bytes: usize,
-}
+struct Room(crate::run_time::Room);
 
 impl Room {
     fn of(sizes: impl Iterator<Item = usize>) -> Self {
-        let all = Self { values: 0, bytes: 0 };
-        sizes.fold(all, |all, size| Self { values: all.values + 1, bytes: all.bytes + size })
+        Self(crate::run_time::Room::of(sizes))
     }
 
     /// Returns whether there is room for a value of a size in place of another one, and takes it.
     fn take(&mut self, old: Option<usize>, new: usize) -> bool {
-        let bytes = self.bytes.saturating_sub(old.unwrap_or(0)) + new;
-        let is_full = bytes > SHARED_BYTES_MAX || (old.is_none() && self.values >= SHARED_MAX);
-        if is_full && new > old.unwrap_or(0) {
-            return false;
-        }
-        self.bytes = bytes;
-        self.values += usize::from(old.is_none());
+        let limit = Limit { values: SHARED_MAX, bytes: SHARED_BYTES_MAX };
+        let Some(room) = self.0.with(old, new, limit) else { return false };
+        self.0 = room;
         true
     }
 
     fn warning(what: &str, id: &str) -> String {
-        let shown: String = id.chars().filter(|c| !c.is_control()).take(100).collect();
+        let shown = shown(id);
         format!(
             "there is no room for {shown}; it is left out: a registration has at most {SHARED_MAX} \
              {what} and {SHARED_BYTES_MAX} bytes of them"

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::duration;
 use crate::package::Standard;
+use crate::shown::shown;
 
 /// The table, which the browser reads too.
 const TABLE: &str = include_str!("../../../../models/tables/cmi.toml");
@@ -153,7 +154,7 @@ impl Elements {
     /// [`Refusal`], which says whether the value is kept.
     pub(crate) fn check(&self, standard: Standard, name: &str, value: &str) -> Result<(), Refusal> {
         let words = self.words(standard);
-        let shown: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
+        let shown = shown(name);
         let (element, entries) = match words.fault(standard, name, value) {
             Ok(found) => found,
             Err(Fault::Keyword | Fault::ReadOnly) => return Err(Refusal::Silent),
@@ -230,7 +231,8 @@ impl Element {
         let is_fit = match self.r#type {
             Type::Text | Type::Language | Type::Decimal | Type::Integer => true,
             Type::Identifier => !value.trim().is_empty(),
-            // What content of the field sets in other words is kept: not attempted, and nothing.
+            // Real courses also set `not attempted` (SCORM 1.2) and an empty text (write-only elements); both are
+            // kept.
             Type::Vocabulary => {
                 value.is_empty() && self.access == Access::W
                     || self.values.iter().any(|word| word == value)

@@ -24,7 +24,7 @@ pub(crate) fn entries<'s>(
 }
 
 /// Returns the values `{prefix}.0.{last}`, `{prefix}.1.{last}`… in the order of their numbers.
-pub(crate) fn inner<'s>(entry: &Entry<'s>, prefix: &str, last: &str) -> Vec<&'s str> {
+fn inner<'s>(entry: &Entry<'s>, prefix: &str, last: &str) -> Vec<&'s str> {
     let mut found: Vec<(usize, &str)> = entry
         .iter()
         .filter_map(|(name, value)| {
@@ -63,4 +63,43 @@ pub(crate) fn objective_status(is_12: bool, entry: &Entry<'_>) -> (&'static str,
         _ => "UNKNOWN",
     };
     (success, completion)
+}
+
+/// An interaction in the words of SCORM 2004, which SCORM 1.2 has others for. What content has not told is missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Interaction<'s> {
+    pub(crate) id: Option<&'s str>,
+    pub(crate) kind: Option<&'s str>,
+    pub(crate) response: Option<&'s str>,
+    /// As content has told it: SCORM 1.2 says `wrong` where SCORM 2004 says `incorrect`.
+    pub(crate) result: Option<&'s str>,
+    pub(crate) weighting: Option<&'s str>,
+    pub(crate) latency: Option<&'s str>,
+    pub(crate) timestamp: Option<&'s str>,
+    pub(crate) objectives: Vec<&'s str>,
+    pub(crate) patterns: Vec<&'s str>,
+    pub(crate) description: Option<&'s str>,
+}
+
+impl<'s> Interaction<'s> {
+    pub(crate) fn of(entry: &Entry<'s>) -> Self {
+        let of = |name: &str| entry.get(name).copied();
+        Self {
+            id: of("id"),
+            kind: of("type"),
+            response: of("learner_response").or_else(|| of("student_response")),
+            result: of("result"),
+            weighting: of("weighting"),
+            latency: of("latency"),
+            timestamp: of("timestamp").or_else(|| of("time")),
+            objectives: inner(entry, "objectives", "id"),
+            patterns: inner(entry, "correct_responses", "pattern"),
+            description: of("description"),
+        }
+    }
+}
+
+/// Returns whether an interaction that lost its place is only told again by the one that has taken it.
+pub(crate) fn is_said_again(entry: &Entry<'_>, taker: Option<&Entry<'_>>) -> bool {
+    taker.is_some_and(|taker| entry.iter().all(|(name, value)| taker.get(name) == Some(value)))
 }

@@ -61,8 +61,7 @@ pub(super) fn make_room(state: &mut ActivityState, entry: &str, number: u32) -> 
     left_out
 }
 
-/// Forgets the interactions beside the others that a later session has said again: content that tells all
-/// interactions in each session has told them once.
+/// Removes displaced interactions that a later session has repeated word for word, so that they count once.
 pub(super) fn drop_restated(state: &mut ActivityState) {
     let ActivityState { cmi, beside, .. } = state;
     for values in beside.values_mut() {

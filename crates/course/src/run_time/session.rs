@@ -24,7 +24,8 @@ pub(crate) struct Place<'a> {
     pub(crate) sequence: i64,
     /// Which part of it this is, and how many there are.
     pub(crate) part: (u16, u16),
-    /// Whether it is what a page has left that is gone: it was set after the commit of this number.
+    /// Whether the commit comes from the journal of a page that is gone; its values were set after the commit of
+    /// this number.
     pub(crate) is_left: bool,
 }
 
@@ -175,7 +176,7 @@ pub(crate) struct Own<'a> {
     pub(crate) number: u32,
     /// All sessions whose numbers are kept.
     pub(crate) sessions: &'a BTreeMap<u32, Session>,
-    /// Whether the commit is what a page has left that is gone.
+    /// Whether the commit comes from the journal of a page that is gone.
     pub(crate) is_left: bool,
     /// Whether this is the page's last word: it is going, or gone.
     pub(crate) is_closing: bool,

@@ -96,12 +96,12 @@ fn has_rules(course: &Course, at: usize, names: [&str; 2]) -> bool {
     course.nodes[at].definition.rollup.iter().any(|rule| names.contains(&rule.action.as_str()))
 }
 
-/// The rules against come first, and those for overrule them.
-fn by_rules(course: &Course, at: usize, against: Action, r#for: Action) -> Option<bool> {
-    if rb_1_4_rollup_rule_check(course, at, r#for) {
+/// Returns true if a rule of the action `positive` holds, else false if one of `negative` holds.
+fn by_rules(course: &Course, at: usize, negative: Action, positive: Action) -> Option<bool> {
+    if rb_1_4_rollup_rule_check(course, at, positive) {
         return Some(true);
     }
-    rb_1_4_rollup_rule_check(course, at, against).then_some(false)
+    rb_1_4_rollup_rule_check(course, at, negative).then_some(false)
 }
 
 /// RB.1.3, Activity Progress Rollup Process: by the measure of progress where the activity says so, else

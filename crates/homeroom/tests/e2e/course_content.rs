@@ -83,6 +83,42 @@ fn a_range_is_the_same_whether_it_was_asked_for_before_or_not() {
     });
 }
 
+/// Takes away the folders of blobs of a place.
+fn lose_blobs(place: &Place) {
+    let mut lost = 0;
+    for folder in [place.path(""), place.data()] {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && path.display().to_string().ends_with("blobs") {
+                std::fs::rename(&path, path.with_extension("lost")).unwrap();
+                lost += 1;
+            }
+        }
+    }
+    assert_eq!(lost, 1, "one folder of blobs");
+}
+
+#[test]
+fn what_was_asked_for_before_is_sent_from_memory() {
+    Place::on_each_store(|place| {
+        let server = Server::start(place);
+        let mut lms = Learning::of(place, &server);
+        let launch = launched(&mut lms, "films", &film());
+        let (mut client, files) = content(&mut lms, &launch);
+        let (page, film) = (format!("{files}/index.html"), format!("{files}/film.txt"));
+        let (known, unknown) = ([("range", "bytes=0-5")], [("range", "bytes=300000-300005")]);
+        assert_eq!(client.get(&page).text(), "the page");
+        assert_eq!(client.send("GET", &film, &known, None).unwrap().text(), "000000");
+
+        lose_blobs(place);
+
+        assert_eq!(client.get(&page).text(), "the page");
+        assert_eq!(client.send("GET", &film, &known, None).unwrap().text(), "000000");
+        assert_eq!(client.send("GET", &film, &unknown, None).unwrap().status, 500);
+        server.stop();
+    });
+}
+
 #[test]
 fn a_link_that_has_ended_serves_nothing() {
     Place::on_each_store(|place| {
