@@ -1,6 +1,6 @@
 //! Gives interactions and objectives that an older Homeroom has saved the rows that they have now.
 
-use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Value};
+use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Value, Write};
 
 use crate::courses::Courses;
 use crate::error::Error;
@@ -9,8 +9,10 @@ use crate::row::{Columns, Row, asks_of, rows_of, write, writes_of};
 use crate::run_time::ActivityState;
 use crate::sql;
 
-/// States that are read at a time.
+/// States that are looked for at a time.
 const AT_A_TIME: i64 = 200;
+/// States to which one transaction gives their rows.
+const TOGETHER: usize = 20;
 
 /// States that have no rows yet: which there are, and one of them.
 struct Part {
@@ -21,58 +23,86 @@ struct Part {
     columns: usize,
 }
 
-/// Attempts come after activities: they end meanwhile.
+/// Activities first: an activity's attempt may end during the run and is then found among the attempts.
 const PARTS: [Part; 2] = [
     Part { name: "activity", list: sql::CARRY_ACTIVITIES, state: sql::COMMIT_ACTIVITY, columns: 3 },
     Part { name: "attempt", list: sql::CARRY_ATTEMPTS, state: sql::ATTEMPT, columns: 4 },
 ];
 
 impl Courses {
-    /// Gives all interactions and objectives that have none their rows. Another process may do the same
-    /// meanwhile, and learners may go on.
+    /// Returns whether some interactions and objectives may have no rows yet.
+    pub(crate) async fn is_carrying(&self) -> Result<bool, Error> {
+        Ok(self.row(sql::CARRYING, vec![]).await?.is_some())
+    }
+
+    /// Gives the interactions and objectives of about so many states their rows. Another process may do the same
+    /// meanwhile, and learners may go on. Returns how many states were looked at: none if all have rows.
     ///
     /// # Errors
     ///
     /// The store's own. What was done until then stays done.
-    pub(crate) async fn carry_items(&self) -> Result<(), Error> {
+    pub(crate) async fn carry_items(&self, most: usize) -> Result<usize, Error> {
+        let mut count = 0;
         for part in &PARTS {
-            while let Some(last) = self.row(sql::CARRY, vec![part.name.into()]).await? {
-                self.carry_some(part, last).await?;
+            while count < most
+                && let Some(last) = self.row(sql::CARRY, vec![part.name.into()]).await?
+            {
+                count += self.carry_some(part, last).await?;
             }
         }
-        Ok(())
+        Ok(count)
     }
 
-    /// Does so for some states after a key.
-    async fn carry_some(&self, part: &Part, mut last: Row) -> Result<(), Error> {
+    /// Does so for some states after a key, and returns how many these were.
+    async fn carry_some(&self, part: &Part, mut last: Row) -> Result<usize, Error> {
         last.truncate(part.columns);
         last.push(AT_A_TIME.into());
-        let rows = self.list(part.list, last).await?;
-        for row in &rows {
-            self.carry_one(part, row.clone()).await?;
+        let keys = self.list(part.list, last).await?;
+        for together in keys.chunks(TOGETHER) {
+            self.carry_together(part, together.to_vec()).await?;
         }
-        let Some(mut last) = rows.into_iter().last() else {
-            return self.write(vec![write(sql::CARRY_ENDED, vec![part.name.into()])]).await;
+        let count = keys.len();
+        let Some(mut last) = keys.into_iter().last() else {
+            self.write(vec![write(sql::CARRY_ENDED, vec![part.name.into()])]).await?;
+            return Ok(count);
         };
         last.resize(4, 0.into());
         let mut arguments: Vec<Value> = vec![part.name.into()];
         arguments.extend(last);
-        self.write(vec![write(sql::CARRIED, arguments)]).await
+        self.write(vec![write(sql::CARRIED, arguments)]).await?;
+        Ok(count)
     }
 
-    async fn carry_one(&self, part: &Part, key: Row) -> Result<(), Error> {
-        let registration = Columns::of(&key, "an activity").text()?;
-        let ask = asks_of(&registration, vec![Ask::Part(Sql::new(part.state, key.clone()))]);
-        let decide = move |found: Vec<Answer>| {
-            let rows = rows_of(found.into_iter().next());
-            let Some(row) = rows.first() else { return Decision::Write(vec![], ()) };
-            let state: ActivityState = match Columns::of(row, "an activity").json() {
-                Ok(state) => state,
-                Err(error) => return Decision::Refuse(error),
-            };
-            let writes = Items::of(&state).writes(&Items::default(), &key[..3], false);
-            Decision::Write(writes_of(&registration, writes), ())
+    async fn carry_together(&self, part: &Part, keys: Vec<Row>) -> Result<(), Error> {
+        let mut ask = vec![];
+        for key in &keys {
+            let one = Ask::Part(Sql::new(part.state, key.clone()));
+            ask.extend(asks_of(&registration_of(key)?, vec![one]));
+        }
+        let decide = move |found: Vec<Answer>| -> Decision<(), Error> {
+            let mut writes = vec![];
+            for (key, answer) in keys.iter().zip(found) {
+                match rows_of(Some(answer)).first().map_or(Ok(vec![]), |state| added(key, state)) {
+                    Ok(more) => writes.extend(more),
+                    Err(error) => {
+                        let registration = registration_of(key).unwrap_or_default();
+                        tracing::warn!(registration, %error, "interactions get no rows");
+                    }
+                }
+            }
+            Decision::Write(writes, ())
         };
         self.run_apart(Plan { ask, decide }).await
     }
+}
+
+fn registration_of(key: &[Value]) -> Result<String, Error> {
+    Columns::of(key, "an activity").text()
+}
+
+/// Returns the writes of the rows of a state.
+fn added(key: &[Value], state: &[Value]) -> Result<Vec<Write>, Error> {
+    let state: ActivityState = Columns::of(state, "an activity").json()?;
+    let writes = Items::of(&state).writes(&Items::default(), &key[..3], false);
+    Ok(writes_of(&registration_of(key)?, writes))
 }

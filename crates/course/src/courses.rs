@@ -103,6 +103,15 @@ impl Courses {
         Ok(self.store.query(Sql::new(text, arguments)).await?)
     }
 
+    /// Reads what much has to be looked at for.
+    pub(crate) async fn scan(
+        &self,
+        text: &'static str,
+        arguments: Vec<Value>,
+    ) -> Result<Vec<Row>, Error> {
+        Ok(self.store.scan(Sql::new(text, arguments)).await?)
+    }
+
     pub(crate) async fn row(
         &self,
         text: &'static str,

@@ -50,9 +50,17 @@ impl Courses {
                     instance: row.number()?,
                 };
                 last.clone_from(&silent.launch);
-                if let Some(told) = self.end_session(silent, since, now).await? {
-                    ended += 1;
-                    is_noticed |= told;
+                let registration = silent.registration.clone();
+                match self.end_session(silent, since, now).await {
+                    Ok(Some(told)) => {
+                        ended += 1;
+                        is_noticed |= told;
+                    }
+                    Ok(None) => {}
+                    Err(error @ Error::Damaged(_)) => {
+                        tracing::warn!(registration, %error, "a silent session cannot be ended");
+                    }
+                    Err(error) => return Err(error),
                 }
             }
             if rows.is_empty() {

@@ -237,36 +237,43 @@ pub(crate) const INTERACTIONS_OF_INSTANCE_DELETE: &str =
 pub(crate) const OBJECTIVES_OF_INSTANCE_DELETE: &str =
     "DELETE FROM course_objective WHERE registration = ?1 AND instance = ?2";
 
-/// How the interactions of a course went, over all learners.
+/// How interactions of a course went, over all learners: of those from a place on.
 pub(crate) const INTERACTIONS_OF_COURSE: &str = "SELECT i.activity, i.identifier, min(i.type), \
      count(*), count(DISTINCT r.learner), count(CASE WHEN i.result = 'correct' THEN 1 END), \
      count(CASE WHEN i.result = 'incorrect' THEN 1 END) \
      FROM course_registration r JOIN course_interaction i \
      ON i.registration = r.id AND i.instance = r.instance WHERE r.course = ?1 \
-     GROUP BY i.activity, i.identifier ORDER BY i.activity, i.identifier LIMIT ?2";
+     AND (i.activity, i.identifier) >= (?3, ?4) \
+     GROUP BY i.activity, i.identifier ORDER BY i.activity, i.identifier LIMIT ?2 OFFSET ?5";
 
-/// The most frequent responses to each interaction of a course.
-pub(crate) const RESPONSES_OF_COURSE: &str = "SELECT activity, identifier, response, result, times \
-     FROM (SELECT i.activity, i.identifier, i.response, i.result, count(*) AS times, \
-     row_number() OVER (PARTITION BY i.activity, i.identifier \
+/// The beginnings of the most frequent responses to each interaction of a course from one to another, and the
+/// numbers of their characters.
+pub(crate) const RESPONSES_OF_COURSE: &str = "SELECT activity, identifier, substr(response, 1, ?8), \
+     length(response), result, times FROM (SELECT i.activity, i.identifier, i.response, i.result, \
+     count(*) AS times, row_number() OVER (PARTITION BY i.activity, i.identifier \
      ORDER BY count(*) DESC, i.response, i.result) AS place \
      FROM course_registration r JOIN course_interaction i \
      ON i.registration = r.id AND i.instance = r.instance WHERE r.course = ?1 \
+     AND (i.activity, i.identifier) >= (?3, ?4) AND (i.activity, i.identifier) <= (?5, ?6) \
      GROUP BY i.activity, i.identifier, i.response, i.result) found \
-     WHERE place <= ?3 ORDER BY activity, identifier, place LIMIT ?2";
+     WHERE place <= ?7 ORDER BY activity, identifier, place LIMIT ?2";
 
-/// What has come of the objectives of a course, over all learners.
+/// What has come of objectives of a course, over all learners: of those from a place on.
 pub(crate) const OBJECTIVES_OF_COURSE: &str = "SELECT o.activity, o.identifier, count(*), \
      count(DISTINCT r.learner), count(CASE WHEN o.success = 'PASSED' THEN 1 END), \
      count(CASE WHEN o.success = 'FAILED' THEN 1 END), \
      count(CASE WHEN o.completion = 'COMPLETED' THEN 1 END) \
      FROM course_registration r JOIN course_objective o \
      ON o.registration = r.id AND o.instance = r.instance WHERE r.course = ?1 \
-     GROUP BY o.activity, o.identifier ORDER BY o.activity, o.identifier LIMIT ?2";
+     AND (o.activity, o.identifier) >= (?3, ?4) \
+     GROUP BY o.activity, o.identifier ORDER BY o.activity, o.identifier LIMIT ?2 OFFSET ?5";
 
 /// Up to where states of an older Homeroom have got rows for their interactions and objectives.
 pub(crate) const CARRY: &str =
     "SELECT registration, instance, activity, attempt FROM course_carry WHERE part = ?1";
+
+/// Whether some of them may have none yet.
+pub(crate) const CARRYING: &str = "SELECT part FROM course_carry LIMIT 1";
 
 pub(crate) const CARRIED: &str = "UPDATE course_carry SET registration = ?2, instance = ?3, \
      activity = ?4, attempt = ?5 WHERE part = ?1";
@@ -278,6 +285,16 @@ pub(crate) const CARRY_ACTIVITIES: &str = "SELECT registration, instance, activi
      ORDER BY registration, instance, activity LIMIT ?4";
 
 pub(crate) const CARRY_ATTEMPTS: &str = "SELECT registration, instance, activity, attempt \
+     FROM course_attempt WHERE (registration, instance, activity, attempt) > (?1, ?2, ?3, ?4) \
+     ORDER BY registration, instance, activity, attempt LIMIT ?5";
+
+/// The states of activities after one, with their keys.
+pub(crate) const STATES: &str = "SELECT registration, instance, activity, state \
+     FROM course_activity WHERE (registration, instance, activity) > (?1, ?2, ?3) \
+     ORDER BY registration, instance, activity LIMIT ?4";
+
+/// The states of attempts that have ended after one, with their keys.
+pub(crate) const STATES_OF_ATTEMPTS: &str = "SELECT registration, instance, activity, attempt, state \
      FROM course_attempt WHERE (registration, instance, activity, attempt) > (?1, ?2, ?3, ?4) \
      ORDER BY registration, instance, activity, attempt LIMIT ?5";
 

@@ -11,6 +11,8 @@ use crate::sql;
 
 /// Rows that one transaction removes.
 const AT_A_TIME: i64 = 500;
+/// States of an older Homeroom that one sweep gives rows of their own.
+const STATES_MAX: usize = 10_000;
 /// How long a notice is kept that could not be sent: as long as its job.
 const NOTICES_KEPT: i64 = 31 * 86_400 * 1_000_000;
 
@@ -23,6 +25,8 @@ pub struct Swept {
     pub launches: usize,
     /// Transactions that have removed calls of launches.
     pub traces: usize,
+    /// States of an older Homeroom whose interactions have got rows: perhaps not all of them yet.
+    pub carried: usize,
 }
 
 impl Courses {
@@ -32,7 +36,6 @@ impl Courses {
     ///
     /// The store's own.
     pub async fn sweep(&self, now: ChangedAt) -> Result<Swept, Error> {
-        self.carry_items().await?;
         let sessions = self.end_silent_sessions(now).await?;
         let kept = micros(self.options.launches_kept).max(GRACE);
         let mut launches = self.remove_launches(sql::PREVIEWS_OLD, now.0 - GRACE).await?;
@@ -42,7 +45,9 @@ impl Courses {
         if self.row(sql::NOTICE_OLD, old.clone()).await?.is_some() {
             self.write(vec![write(sql::NOTICES_EXPIRE, old)]).await?;
         }
-        Ok(Swept { sessions, launches, traces })
+        // Last, as there may be many.
+        let carried = self.carry_items(STATES_MAX).await?;
+        Ok(Swept { sessions, launches, traces, carried })
     }
 
     async fn remove_launches(&self, which: &'static str, before: i64) -> Result<usize, Error> {

@@ -363,15 +363,21 @@ async fn sweep_bulk(bulk: BulkService) {
 /// Ends silent sessions of courses, and removes what was kept long enough.
 async fn sweep_courses(courses: Courses, pause: Duration) {
     let pause = pause.clamp(SWEEP_MIN, SWEEP_COURSES_MAX);
+    let mut has_more = false;
     loop {
-        tokio::time::sleep(pause).await;
+        if !has_more {
+            tokio::time::sleep(pause).await;
+        }
+        has_more = false;
         match courses.sweep(ChangedAt::now()).await {
             Ok(swept) if swept == homeroom_course::Swept::default() => {}
-            Ok(homeroom_course::Swept { sessions, launches, traces }) => {
+            Ok(homeroom_course::Swept { sessions, launches, traces, carried }) => {
+                has_more = carried > 0;
                 tracing::info!(
                     sessions,
                     launches,
                     traces,
+                    carried,
                     "sessions were ended, old launches removed"
                 );
             }

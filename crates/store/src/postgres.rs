@@ -397,14 +397,18 @@ impl Postgres {
     }
 
     /// Runs a reading statement.
-    pub(crate) async fn query(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
+    pub(crate) async fn query(
+        &self,
+        is_long: bool,
+        sql: Sql,
+    ) -> Result<Vec<Vec<Value>>, StoreError> {
         let sql = &sql;
         let read = |connection: Shared| async move {
             let arguments: Vec<_> =
                 sql.arguments.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
             connection.query(sql.text, &arguments).await?.iter().map(values).collect()
         };
-        self.0.reads.list(false, read).await
+        self.0.reads.list(is_long, read).await
     }
 }
 /// Requests that come while a connection is held; a connection that is lost before the first one

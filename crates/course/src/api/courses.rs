@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Api, counted, done, json, number};
-use super::listed::{After, Key, Kind, Listed, PAGE};
+use super::listed::{After, Key, Kind, Listed, PAGE, given, opened, sealed};
 use super::request::{body, flag};
+use crate::answers::Position;
 use crate::course::Course;
 use crate::courses::Courses;
 use crate::error::Error;
@@ -68,7 +69,21 @@ pub(crate) async fn get(api: Api, call: Call) -> Result<Response, Problem> {
 
 /// Answers how the interactions and objectives of a course went.
 pub(crate) async fn answers(api: Api, call: Call) -> Result<Response, Problem> {
-    Ok(json(&api.courses.answers(call.params.get("course")).await?))
+    let course = call.params.get("course");
+    let query = call.query()?;
+    let secret = api.courses.page_secret(call.now.0).await?;
+    let list = format!("answers of {course}");
+    let from = match given(&query, "more") {
+        Some(more) => opened(more, &list, &secret)?,
+        None => Position::default(),
+    };
+    let found = api.courses.answers(course, from, PAGE).await?;
+    let more = found.next.as_ref().map(|next| sealed(next, &list, &secret));
+    let mut answer = found.shown(course);
+    if let Some(more) = more {
+        answer["more"] = more.into();
+    }
+    Ok(json(&answer))
 }
 
 pub(crate) async fn get_version(api: Api, call: Call) -> Result<Response, Problem> {

@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use homeroom_http::Query;
 use homeroom_store::Value;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::request::{flag, moment_of};
@@ -98,10 +99,9 @@ pub(crate) struct Listed {
     after: Option<After>,
 }
 
-/// What a token has.
+/// What a token has. It is for a kind of list.
 #[derive(Debug, Deserialize, Serialize)]
 struct Token {
-    list: String,
     parameters: BTreeMap<String, String>,
     after: After,
 }
@@ -117,10 +117,7 @@ impl Listed {
         let Some(more) = given(query, "more") else {
             return Self::of(kind, parameters, None);
         };
-        let token = Token::read(more, secret).filter(|token| token.list == kind.name);
-        let token = token.ok_or_else(|| {
-            Error::Invalid("more is not one that this server has given out for this list".into())
-        })?;
+        let token: Token = opened(more, kind.name, secret)?;
         for (name, value) in &parameters {
             if token.parameters.get(name) != Some(value) {
                 return Err(Error::Invalid(format!(
@@ -215,30 +212,47 @@ impl Listed {
     /// Returns the token of the page after an item.
     pub(crate) fn more(&self, after: After, secret: &str) -> String {
         let pairs = self.query.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Token { list: self.kind.to_owned(), parameters: pairs.collect(), after }.text(secret)
+        sealed(&Token { parameters: pairs.collect(), after }, self.kind, secret)
     }
 }
 
-impl Token {
-    fn text(&self, secret: &str) -> String {
-        let json = serde_json::to_vec(self).unwrap_or_default();
-        let mut bytes = signature(secret, &json).to_vec();
-        bytes.extend(json);
-        URL_SAFE_NO_PAD.encode(bytes)
-    }
+/// Returns a value as the text of a token of a list. Only who knows the secret can make it.
+pub(crate) fn sealed(value: &impl Serialize, list: &str, secret: &str) -> String {
+    let json = serde_json::to_vec(value).unwrap_or_default();
+    let mut bytes = signature(secret, list, &json).to_vec();
+    bytes.extend(json);
+    URL_SAFE_NO_PAD.encode(bytes)
+}
 
-    fn read(text: &str, secret: &str) -> Option<Self> {
+/// Returns the value of a token that was made for this list.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] if it was not.
+pub(crate) fn opened<T: DeserializeOwned>(
+    text: &str,
+    list: &str,
+    secret: &str,
+) -> Result<T, Error> {
+    let read = || {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (stated, json) = bytes.split_at_checked(SIGNATURE_BYTES)?;
-        let own = signature(secret, json);
+        let own = signature(secret, list, json);
         // Takes as long wherever they differ.
         let difference = own.iter().zip(stated).fold(0, |all, (one, other)| all | (one ^ other));
         (difference == 0).then(|| serde_json::from_slice(json).ok())?
-    }
+    };
+    read().ok_or_else(no_such_page)
 }
 
-fn signature(secret: &str, json: &[u8]) -> [u8; SIGNATURE_BYTES] {
-    let whole = hmac(secret.as_bytes(), json);
+/// Returns the error for a page that no list has led to.
+pub(crate) fn no_such_page() -> Error {
+    Error::Invalid("more is not one that this server has given out for this list".into())
+}
+
+/// Returns the signature of a token of a list; JSON has no character 0.
+fn signature(secret: &str, list: &str, json: &[u8]) -> [u8; SIGNATURE_BYTES] {
+    let whole = hmac(secret.as_bytes(), &[list.as_bytes(), &[0], json].concat());
     std::array::from_fn(|at| whole[at])
 }
 
@@ -259,7 +273,7 @@ fn first<const N: usize>(order: &Order<N>) -> After {
 }
 
 /// Returns a parameter that is not empty.
-fn given<'q>(query: &'q Query, name: &str) -> Option<&'q str> {
+pub(crate) fn given<'q>(query: &'q Query, name: &str) -> Option<&'q str> {
     query.get(name).filter(|value| !value.is_empty())
 }
 

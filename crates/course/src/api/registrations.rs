@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Api, counted, done, json, number};
-use super::listed::{After, Key, Kind, Listed, PAGE, limit};
+use super::listed::{After, Key, Kind, Listed, PAGE, limit, no_such_page};
 use super::post_back::PostBack;
 use super::request::{body, flag, id};
 use super::settings::{PostedSettings, read_posted};
@@ -493,10 +493,6 @@ fn launch_of(more: &str) -> Option<(i64, String)> {
     let (created, id) = more.split_once('.')?;
     let is_id = id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
     Some((created.parse().ok()?, id.to_owned())).filter(|_| is_id)
-}
-
-fn no_such_page() -> Error {
-    Error::Invalid("more is not one that this server has given out for this list".into())
 }
 
 /// Answers with the calls of content during a launch.

@@ -196,6 +196,9 @@ fn print_answers(answer: &Value) {
             one["completed"],
         );
     }
+    if answer["isCut"] == true {
+        crate::exit::say!("more was answered, which is not shown");
+    }
 }
 
 fn check(path: &std::path::Path, json: bool) -> Result<Exit, Failure> {

@@ -4,7 +4,7 @@ use homeroom_course::sample_package;
 use homeroom_store::{Answer, Decision, Options, Plan, Sql, Store, StoreUrl, Write};
 use serde_json::{Value, json};
 
-use crate::support::{Learning, Place, Server};
+use crate::support::{Learning, Place, Server, eventually};
 
 /// Two interactions and an objective, as content of SCORM 1.2 tells them.
 fn told(response: &str, result: &str) -> Value {
@@ -16,6 +16,14 @@ fn told(response: &str, result: &str) -> Value {
         "cmi.objectives.0.id": "books", "cmi.objectives.0.status": "passed",
     })
 }
+
+/// Makes a store one that an older version has left: without rows of interactions and objectives.
+const AS_BEFORE: [&str; 3] = [
+    "DELETE FROM course_interaction",
+    "DELETE FROM course_objective",
+    "INSERT INTO course_carry (part, registration, instance, activity, attempt) \
+     VALUES ('activity', '', 0, '', 0), ('attempt', '', 0, '', 0)",
+];
 
 /// Registers a learner of that name.
 fn register(lms: &mut Learning, name: &str) {
@@ -157,25 +165,115 @@ fn what_an_older_homeroom_has_saved_is_told_too() {
         let before = answers(&mut lms);
         assert_eq!([counts(&before, "q1"), counts(&before, "q2")], [[5, 3, 3, 2], [5, 3, 0, 0]]);
         server.stop();
-        let as_before = &[
-            "DELETE FROM course_interaction",
-            "DELETE FROM course_objective",
-            "INSERT INTO course_carry (part, registration, instance, activity, attempt) \
-             VALUES ('activity', '', 0, '', 0), ('attempt', '', 0, '', 0)",
-        ];
-        assert_eq!(rows(place, as_before), [0, 0, 2]);
+        assert_eq!(rows(place, &AS_BEFORE), [0, 0, 2]);
 
         let server = Server::start(place);
         lms.client = server.client();
         // Somebody goes on before the older rows are there.
         let more = json!({ "cmi.interactions.1.result": "correct" });
         learn(&mut lms, "r-0", &more, false);
+        let early = lms.send("GET", "/courses/library/answers", None);
+        // Commands do what a sweep has not yet done, two of them at once.
+        let command = || place.json(&["course", "answers", "library", "--json"]);
+        let told = std::thread::scope(|scope| {
+            let both = [scope.spawn(command), scope.spawn(command)];
+            both.map(|one| one.join().unwrap())
+        });
         let after = answers(&mut lms);
 
+        assert_eq!((early.status, early.header("retry-after")), (503, Some("10")), "{early:?}");
+        assert_eq!(told, [after.clone(), after.clone()]);
         assert_eq!(counts(&after, "q2"), [5, 3, 1, 0], "{after}");
         assert_eq!(after["interactions"][0], before["interactions"][0]);
         assert_eq!(after["objectives"], before["objectives"]);
         server.stop();
         assert_eq!(rows(place, &[]), [10, 5, 0]);
+    });
+}
+
+#[test]
+fn a_state_that_cannot_be_read_harms_no_other() {
+    Place::on_each_store(|place| {
+        let server = Server::start(place);
+        let mut lms = Learning::of(place, &server);
+        lms.import("library", &sample_package());
+        for name in ["r-0", "r-1", "r-2"] {
+            register(&mut lms, name);
+            learn(&mut lms, name, &told("b", "correct"), false);
+        }
+        server.stop();
+        assert_eq!(rows(place, &AS_BEFORE), [0, 0, 2]);
+        rows(place, &["UPDATE course_activity SET state = '{' WHERE registration = 'r-1'"]);
+
+        let server = Server::start_with(place, &[("HOMEROOM_COURSES__SESSION_SILENCE", "400ms")]);
+        lms.client = server.client();
+
+        for name in ["r-0", "r-2"] {
+            eventually("the session ends", || {
+                let launches = lms.get(&format!("/registrations/{name}/launchHistory"));
+                launches["launchHistory"][0]["endedBy"] == "time-out"
+            });
+        }
+        eventually("there are rows", || {
+            lms.send("GET", "/courses/library/answers", None).status == 200
+        });
+        assert_eq!(counts(&answers(&mut lms), "q1"), [2, 2, 2, 0]);
+        server.stop();
+        assert_eq!(rows(place, &[]), [4, 2, 0]);
+        let ran = place.run(&["doctor", "--json"]);
+        let wanted = "the state of activity lesson of registration r-1 cannot be read";
+        assert!(ran.stdout.contains(wanted), "{ran:?}");
+    });
+}
+
+#[test]
+fn answers_come_in_pages_with_the_beginnings_of_long_responses() {
+    Place::on_each_store(|place| {
+        let server = Server::start(place);
+        let mut lms = Learning::of(place, &server);
+        lms.import("library", &sample_package());
+        lms.import("other", &sample_package());
+        register(&mut lms, "ann");
+        let mut cmi = json!({ "cmi.objectives.0.id": "books" });
+        for at in 0..200 {
+            let response = "é".repeat(if at == 7 { 251 } else { 250 });
+            cmi[format!("cmi.interactions.{at}.id")] = format!("q{at:03}").into();
+            cmi[format!("cmi.interactions.{at}.type")] = "fill-in".into();
+            cmi[format!("cmi.interactions.{at}.student_response")] = response.into();
+        }
+        learn(&mut lms, "ann", &cmi, false);
+
+        let first = answers(&mut lms);
+        let more = |page: &Value| page["more"].as_str().unwrap().to_owned();
+        let mut next = |more: &str| lms.get(&format!("/courses/library/answers?more={more}"));
+        let second = next(&more(&first));
+        let third = next(&more(&second));
+
+        let of = |page: &Value, name: &str| page[name].as_array().unwrap().clone();
+        let pages = [&first, &second, &third];
+        let sizes =
+            pages.map(|page| (of(page, "interactions").len(), of(page, "objectives").len()));
+        assert_eq!(sizes, [(100, 0), (100, 0), (0, 1)]);
+        assert_eq!(third["more"], Value::Null);
+        let all: Vec<_> = pages.iter().flat_map(|page| of(page, "interactions")).collect();
+        for (at, one) in all.iter().enumerate() {
+            let mut response = json!({ "response": "é".repeat(250), "result": null, "count": 1 });
+            if at == 7 {
+                response["isCut"] = true.into();
+            }
+            assert_eq!(one["id"], format!("q{at:03}"));
+            assert_eq!(one["responses"], json!([response]));
+        }
+        let told = place.json(&["course", "answers", "library", "--json"]);
+        assert_eq!(told["interactions"], Value::from(all));
+        assert_eq!((&told["objectives"], &told["isCut"]), (&third["objectives"], &Value::Null));
+        for path in [
+            format!("/courses/other/answers?more={}", more(&first)),
+            format!("/courses/library/answers?more={}x", more(&first)),
+            format!("/courses?more={}", more(&first)),
+        ] {
+            assert_eq!(lms.send("GET", &path, None).status, 400, "{path}");
+        }
+        server.stop();
     });
 }

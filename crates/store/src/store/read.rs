@@ -330,7 +330,23 @@ impl Store {
                 let rows = move |c: &_| sqlite::rows(c, &sql);
                 sqlite.lister.read(false, self.list_deadline, rows).await
             }
-            Engine::Postgres(postgres) => postgres.query(sql).await,
+            Engine::Postgres(postgres) => postgres.query(false, sql).await,
+        }
+    }
+
+    /// Runs a reading statement that may look at a large part of a table. It waits for others of these, and no
+    /// short read waits for it.
+    ///
+    /// # Errors
+    ///
+    /// The same as [`Store::list`].
+    pub async fn scan(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                let rows = move |c: &_| sqlite::rows(c, &sql);
+                sqlite.lister.read(true, self.list_deadline, rows).await
+            }
+            Engine::Postgres(postgres) => postgres.query(true, sql).await,
         }
     }
 
@@ -345,7 +361,9 @@ impl Store {
                 let rows = move |c: &_| sqlite::rows(c, &sql);
                 sqlite.lister.read_blocking(false, self.list_deadline, rows)
             }
-            Engine::Postgres(postgres) => postgres.wait(|p| async move { p.query(sql).await }),
+            Engine::Postgres(postgres) => {
+                postgres.wait(|p| async move { p.query(false, sql).await })
+            }
         }
     }
 }
