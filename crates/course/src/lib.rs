@@ -11,6 +11,7 @@ mod answers;
 mod api;
 mod assets;
 mod carry;
+mod check;
 mod clock;
 mod command;
 mod commit;
@@ -56,6 +57,7 @@ mod version;
 mod watch;
 
 pub use api::{Origins, routes};
+pub use check::{Checked, check};
 pub use command::CoursesRequest;
 pub use courses::Courses;
 pub use error::Error;

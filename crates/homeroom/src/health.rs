@@ -30,7 +30,7 @@ const TIME_MAX: Duration = Duration::from_hours(24 * 20);
 
 /// The part of the check that `--quick` skips.
 const QUICK: &str = "identities, base identities, references, edges, marks and ties against the \
-     documents' texts, and tombstones against their key values (--quick)";
+     documents' texts, tombstones against their key values, and the states of courses' activities (--quick)";
 
 /// Checks a store, whether or not it is open: with `--quick` only the tables, otherwise also the
 /// documents as far as time allows.
@@ -81,6 +81,22 @@ pub fn look_at_blobs(
     let options = SnapshotOptions { time_max, ..SnapshotOptions::default() };
     let snapshot = Snapshot::open(url, &options)?;
     homeroom_blobs::check(place, &snapshot, is_quick, &|| Instant::now() >= end)
+}
+
+/// Checks that the states of all activities of courses can be read, as far as time allows.
+///
+/// # Errors
+///
+/// The store's own.
+pub fn look_at_courses(
+    url: &StoreUrl,
+    time_max: Duration,
+) -> Result<homeroom_course::Checked, StoreError> {
+    let time_max = time_max.min(TIME_MAX);
+    let end = Instant::now() + time_max;
+    let options = SnapshotOptions { time_max, ..SnapshotOptions::default() };
+    let snapshot = Snapshot::open(url, &options)?;
+    homeroom_course::check(&snapshot, &|| Instant::now() >= end)
 }
 
 fn look_at_documents(

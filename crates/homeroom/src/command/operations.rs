@@ -233,6 +233,15 @@ fn examine(config: &Config, args: &DoctorArgs) -> Examined {
                 }
                 Err(error) => out.left_out.push(format!("the blobs: {error}")),
             }
+            let left = args.time_max.0.saturating_sub(begun.elapsed());
+            let courses = (!args.quick).then(|| health::look_at_courses(&place, left));
+            match courses.unwrap_or_else(|| Ok(homeroom_course::Checked::default())) {
+                Ok(checked) => {
+                    checked.problems.into_iter().for_each(|problem| found(problem, RESTORE));
+                    out.left_out.extend(checked.left_out);
+                }
+                Err(error) => out.left_out.push(format!("the states of activities: {error}")),
+            }
         }
         Err(error) => {
             let mend = match error {
