@@ -8,6 +8,7 @@ mod bucket;
 mod budgets;
 mod check;
 mod duration;
+mod error;
 mod layers;
 mod place;
 mod secret;
@@ -19,7 +20,8 @@ use std::path::{Path, PathBuf};
 
 pub use budgets::BudgetsConfig;
 pub use duration::HumanDuration;
-pub use layers::{ConfigError, Layers, Origin};
+pub use error::{ConfigError, Origin};
+pub use layers::Layers;
 pub use place::StorePlace;
 pub use sections::{
     Config, DEFAULT_VERSION, LogConfig, LogFormat, Part, RequestLog, ServerConfig, StandardConfig,
