@@ -124,3 +124,33 @@ pub(crate) fn remove(checkpoint: &Path) {
 fn path_of(checkpoint: &Path) -> PathBuf {
     checkpoint.with_added_extension("survey")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use homeroom_testkit::Folder;
+
+    use super::*;
+
+    #[test]
+    fn terms_that_cannot_be_written_match_no_others() {
+        let (model, folder) = (crate::tests::model(), Folder::new());
+        let checkpoint = folder.path().join("checkpoint");
+        let terms = |results: &[u8]| {
+            let results = Path::new(OsStr::from_bytes(results));
+            Terms::of(&model, &[], (&[], false), (Some(results), None, None))
+        };
+
+        let usual = keep(&checkpoint, &terms(b"/a"), &[]);
+        let again = kept(&checkpoint, &terms(b"/a"), 0).map(|surveys| surveys.len());
+        let other = kept(&checkpoint, &terms(b"/b\xff"), 0);
+        let unfit = keep(&checkpoint, &terms(b"/a\xff"), &[]);
+        let another = kept(&checkpoint, &terms(b"/b\xff"), 0);
+
+        assert!(usual.is_ok() && unfit.is_err());
+        assert_eq!(again, Some(0));
+        assert!(other.is_none() && another.is_none());
+    }
+}
