@@ -203,25 +203,28 @@ fn a_state_that_cannot_be_read_harms_no_other() {
         }
         server.stop();
         assert_eq!(rows(place, &AS_BEFORE), [0, 0, 2]);
-        rows(place, &["UPDATE course_activity SET state = '{' WHERE registration = 'r-1'"]);
+        rows(place, &["UPDATE course_activity SET state = '{' WHERE registration = 'r-0'"]);
 
         let server = Server::start_with(place, &[("HOMEROOM_COURSES__SESSION_SILENCE", "400ms")]);
         lms.client = server.client();
 
-        for name in ["r-0", "r-2"] {
+        for name in ["r-1", "r-2"] {
             eventually("the session ends", || {
-                let launches = lms.get(&format!("/registrations/{name}/launchHistory"));
-                launches["launchHistory"][0]["endedBy"] == "time-out"
+                // The end changes the registration, but nobody has been there.
+                let report = lms.get(&format!("/registrations/{name}"));
+                report["updated"] != report["lastAccessDate"]
             });
         }
         eventually("there are rows", || {
             lms.send("GET", "/courses/library/answers", None).status == 200
         });
         assert_eq!(counts(&answers(&mut lms), "q1"), [2, 2, 2, 0]);
+        let told = ["a silent session cannot be ended", "interactions get no rows"];
+        eventually("both are logged", || told.iter().all(|told| server.log().contains(told)));
         server.stop();
         assert_eq!(rows(place, &[]), [4, 2, 0]);
         let ran = place.run(&["doctor", "--json"]);
-        let wanted = "the state of activity lesson of registration r-1 cannot be read";
+        let wanted = "the state of activity lesson of registration r-0 cannot be read";
         assert!(ran.stdout.contains(wanted), "{ran:?}");
     });
 }
