@@ -163,9 +163,11 @@ fn mode(argument: &str) -> Option<Mode> {
 fn on_postgres(arguments: &[String]) -> Done {
     let (servers, others) = (Servers::durable()?, Servers::durable()?);
     let again = std::env::current_exe().map_err(|e| e.to_string())?;
+    let is_other = |argument: &String| mode(argument).is_some() || argument == "--large";
+    let usual = !arguments.iter().any(is_other);
     let done = Command::new(again)
         .arg("bench")
-        .args(arguments.iter().all(|argument| mode(argument).is_none()).then_some("--small"))
+        .args(usual.then_some("--small"))
         .args(arguments.iter().filter(|argument| *argument != POSTGRES))
         .env(STORE, servers.urls())
         .env(OTHER_STORE, others.urls())

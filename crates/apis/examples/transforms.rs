@@ -41,6 +41,7 @@ fn cases() -> [Case; 2] {
                 for record in body["records"].as_array_mut().into_iter().flatten() {
                     if let Some(record) = record.as_object_mut() {
                         renamed(record, "name", "title");
+                        record.insert("via".to_owned(), "homeroom".into());
                     }
                 }
             },
@@ -49,11 +50,12 @@ fn cases() -> [Case; 2] {
             name: "two members of the body",
             operations: json!([
                 { "op": "rename", "path": "/size", "to": "length" },
-                { "op": "add", "path": "/via", "value": "homeroom" },
+                { "op": "rename", "path": "/records", "to": "content" },
             ]),
             in_a_tree: |body| {
                 if let Some(body) = body.as_object_mut() {
                     renamed(body, "size", "length");
+                    renamed(body, "records", "content");
                 }
             },
         },
@@ -64,7 +66,6 @@ fn renamed(object: &mut Map<String, Value>, from: &str, to: &str) {
     if let Some(value) = object.remove(from) {
         object.insert(to.to_owned(), value);
     }
-    object.insert("via".to_owned(), "homeroom".into());
 }
 
 /// Returns a body of about this size.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::load::Run;
 use super::machine::{cpu_seconds, spread};
+use crate::house::Done;
 
 /// A load and what it cost the server.
 pub struct Measured {
@@ -22,10 +23,36 @@ pub fn measure(
     Ok(Measured { cpu_micros: cpu * 1e6 / run.requests.max(1.0), run })
 }
 
+/// What a figure must be.
+#[derive(Clone, Copy)]
+pub enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Bound {
+    /// Says it.
+    pub fn told(self) -> String {
+        match self {
+            Self::AtLeast(least) => format!("required: at least {least}"),
+            Self::AtMost(most) => format!("required: at most {most}"),
+        }
+    }
+
+    /// Returns whether a figure keeps it; one that there is not does not.
+    pub fn holds(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(least) => value >= least,
+            Self::AtMost(most) => value <= most,
+        }
+    }
+}
+
 /// Rows in the order of their first value, with one value per round.
 #[derive(Default)]
 pub struct Figures {
     rows: Vec<(String, usize, Vec<f64>)>,
+    bounds: Vec<(String, Bound)>,
 }
 
 impl Figures {
@@ -35,6 +62,25 @@ impl Figures {
             Some((_, _, values)) => values.push(value),
             None => self.rows.push((name.to_owned(), digits, vec![value])),
         }
+    }
+
+    /// Adds a round's value, of which all rounds' median must keep a bound.
+    pub fn require(&mut self, name: &str, digits: usize, value: f64, bound: Bound) {
+        self.push(name, digits, value);
+        if !self.bounds.iter().any(|(known, _)| known == name) {
+            self.bounds.push((name.to_owned(), bound));
+        }
+    }
+
+    /// Writes the rows, and then says of which the median misses its bound.
+    pub fn judge(&self, table: &mut String) -> Done {
+        self.write(table);
+        let missed = self.bounds.iter().filter_map(|(name, bound)| {
+            let median = self.median(name)?;
+            (!bound.holds(median)).then(|| format!("{name}: {median:.2}, {}", bound.told()))
+        });
+        let missed: Vec<String> = missed.collect();
+        if missed.is_empty() { Ok(()) } else { Err(format!("missed:\n{}", missed.join("\n"))) }
     }
 
     /// Adds the rate of a load.
@@ -62,7 +108,9 @@ impl Figures {
     /// Writes the rows with median, least and greatest value.
     pub fn write(&self, table: &mut String) {
         for (name, digits, values) in &self.rows {
-            row(table, name, values, *digits);
+            let bound = self.bounds.iter().find(|(known, _)| known == name);
+            let told = bound.map_or_else(String::new, |(_, bound)| format!(" ({})", bound.told()));
+            row(table, &format!("{name}{told}"), values, *digits);
         }
     }
 }

@@ -29,15 +29,15 @@ pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
     let begun = Instant::now();
     homeroom(&["load", text(&file), "--data-dir", text(&data)])?;
     let rate = options.documents as f64 / begun.elapsed().as_secs_f64();
-    row(table, "load of a million documents (JSON lines), documents/s", &[rate], 0);
+    row(table, "load of many documents (JSON lines), documents/s", &[rate], 0);
     let mut starts = vec![];
     for _ in 0..options.rounds {
         starts.push(Server::start(&Build::present(), &data, &[])?.seconds_to_ready * 1e3);
     }
-    row(table, "start on a million documents, ms to ready", &starts, 0);
+    row(table, "start on them, ms to ready", &starts, 0);
     let server = Server::start(&Build::present(), &data, &[])?;
     let resident = server.resident_megabytes()?;
-    row(table, "resident memory after start on a million documents, MB", &[resident], 0);
+    row(table, "resident memory after that start, MB", &[resident], 0);
     let client = server.client(&["--claim-set", "FullAccess"])?;
     pages(options, &client, table)?;
     beside_scans(options, &server, &client, table)

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::echo::Echo;
+use super::figures::Bound;
 use super::files::{text, write};
 use super::load::{LabLoad, Scenario};
 use super::options::Options;
@@ -113,40 +114,6 @@ struct Figure {
     bound: Option<Bound>,
 }
 
-/// What a figure must be.
-#[derive(Clone, Copy)]
-enum Bound {
-    AtLeast(f64),
-    AtMost(f64),
-}
-
-impl Bound {
-    fn told(self) -> String {
-        match self {
-            Self::AtLeast(least) => format!("required: at least {least}"),
-            Self::AtMost(most) => format!("required: at most {most}"),
-        }
-    }
-
-    /// Returns false for a figure that there is not.
-    fn holds(self, value: f64) -> bool {
-        match self {
-            Self::AtLeast(least) => value >= least,
-            Self::AtMost(most) => value <= most,
-        }
-    }
-}
-
-/// Returns the file of what is published.
-fn published() -> String {
-    format!(
-        "[[plans]]\nname = \"all\"\nrequests_per_second = 1000000\nburst = 1000000\n\n\
-         [[apis]]\nname = \"echo\"\ncontext = \"echo\"\nversion = \"v1\"\nupstream = [\"{}\"]\n\
-         plan = \"all\"\ntimeout = \"10s\"\n",
-        Echo::url().trim_end_matches('/')
-    )
-}
-
 impl Case<'_> {
     fn measure(
         &self,
@@ -180,6 +147,7 @@ impl Case<'_> {
             .spawn()
             .map_err(|e| e.to_string())?;
         *number += 5_000;
+        let planned = Instant::now() + Duration::from_secs(BEFORE + COUNTED);
         std::thread::sleep(Duration::from_secs(BEFORE));
         let is_over = AtomicBool::new(false);
         let refused = Mutex::new(BTreeMap::<u16, Vec<f64>>::new());
@@ -192,8 +160,9 @@ impl Case<'_> {
             is_over.store(true, Ordering::Relaxed);
             busy
         })?;
-        let ended = flood.wait().map_err(|e| e.to_string())?;
+        std::thread::sleep(planned.saturating_duration_since(Instant::now()));
         let well = self.well_again(flooding, serial)?;
+        let ended = flood.wait().map_err(|e| e.to_string())?;
         if !ended.success() {
             return Err(format!("{}: the flood failed", self.name));
         }
@@ -201,6 +170,7 @@ impl Case<'_> {
         let run: Value = serde_json::from_slice(&run).map_err(|e| e.to_string())?;
         let goodput = run["stages"][1]["goodput"].as_f64().unwrap_or(f64::NAN);
         let answered = run["stages"][1]["answered_per_s"].as_f64().unwrap_or(f64::NAN);
+        let sent = run["stages"][1]["requests"].as_f64().unwrap_or(f64::NAN) / COUNTED as f64;
         let mut refused = refused.into_inner().unwrap_or_default();
         let count: usize = refused.values().map(Vec::len).sum();
         let refusals = refused.remove(&503).unwrap_or_default();
@@ -211,7 +181,8 @@ impl Case<'_> {
         let figure = |what, value, digits, bound| Figure { what, value, digits, bound };
         Ok(vec![
             figure("peak, requests/s", peak, 0, None),
-            figure("offered, requests/s", rate, 0, None),
+            figure("asked of the lab, requests/s", rate, 0, None),
+            figure("offered, requests/s", sent, 0, None),
             figure("answered in any way, requests/s", answered, 0, None),
             figure(
                 "goodput as a share of the peak, %",
@@ -278,7 +249,7 @@ impl Case<'_> {
         }
     }
 
-    /// Returns the time until the flooding key gets a good answer.
+    /// Returns the time until the flooding key gets a good answer, from the moment at which the flood was to end.
     fn well_again(&self, client: &Client, serial: &AtomicU32) -> Result<Duration, String> {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(30) {
