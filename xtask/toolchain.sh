@@ -116,10 +116,16 @@ build_pages() {
     local installed=web/node_modules/.homeroom-lock.json
     if ! cmp -s web/package-lock.json "$installed"; then
         say "installing what the pages need into web/node_modules"
-        if ! npm ci --prefix web --ignore-scripts --no-audit --no-fund --silent >&2; then
-            say "npm cannot install from the registry: the course player is not built"
-            return 0
-        fi
+        # A registry that has answered too late once may answer the next time.
+        local left=3
+        until npm ci --prefix web --ignore-scripts --no-audit --no-fund --silent >&2; do
+            left=$((left - 1))
+            if [ "$left" = 0 ]; then
+                say "npm cannot install from the registry: the course player is not built"
+                return 0
+            fi
+            sleep 5
+        done
         cp web/package-lock.json "$installed"
     fi
     npm run --prefix web --silent build >&2 ||
