@@ -114,6 +114,16 @@ struct Figure {
     bound: Option<Bound>,
 }
 
+/// Returns the file of what is published.
+fn published() -> String {
+    format!(
+        "[[plans]]\nname = \"all\"\nrequests_per_second = 1000000\nburst = 1000000\n\n\
+         [[apis]]\nname = \"echo\"\ncontext = \"echo\"\nversion = \"v1\"\nupstream = [\"{}\"]\n\
+         plan = \"all\"\ntimeout = \"10s\"\n",
+        Echo::url().trim_end_matches('/')
+    )
+}
+
 impl Case<'_> {
     fn measure(
         &self,
@@ -170,7 +180,8 @@ impl Case<'_> {
         let run: Value = serde_json::from_slice(&run).map_err(|e| e.to_string())?;
         let goodput = run["stages"][1]["goodput"].as_f64().unwrap_or(f64::NAN);
         let answered = run["stages"][1]["answered_per_s"].as_f64().unwrap_or(f64::NAN);
-        let sent = run["stages"][1]["requests"]["total"].as_f64().unwrap_or(f64::NAN) / COUNTED as f64;
+        let sent =
+            run["stages"][1]["requests"]["total"].as_f64().unwrap_or(f64::NAN) / COUNTED as f64;
         let mut refused = refused.into_inner().unwrap_or_default();
         let count: usize = refused.values().map(Vec::len).sum();
         let refusals = refused.remove(&503).unwrap_or_default();
