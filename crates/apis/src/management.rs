@@ -4,6 +4,7 @@ mod base;
 mod items;
 mod openapi;
 mod problem;
+mod reserved;
 mod whole;
 
 use std::sync::Arc;

@@ -266,6 +266,83 @@ async fn files_of_the_server_are_named_on_the_server_only() {
 }
 
 #[tokio::test]
+async fn a_place_that_is_published_is_sent_nowhere_else_over_http() {
+    for app in TestApp::empty_on_each_store().await {
+        let manager = Manager::of(&app).await;
+        let folder = homeroom_testkit::Folder::new();
+        let file = folder.path().join("key");
+        std::fs::write(&file, "s3cret").unwrap();
+        let place = json!(format!("file:{}", file.display()));
+        let owner = json!({
+            "name": "owner", "context": "owner", "version": "v1",
+            "upstream": ["http://127.0.0.1:1", "http://127.0.0.1:2"],
+            "request_headers": {"set": {"x-key": place}},
+        });
+        let tls = json!({
+            "name": "tls", "context": "tls", "version": "v1",
+            "upstream": ["https://127.0.0.1:1"], "peer": {"key": place, "ca": place, "certificate": place},
+        });
+        let apis = homeroom_apis::Apis::new(app.data.store.clone());
+        let definition = json!({"definition": {"apis": [owner]}, "documents": {}});
+        apis.apply(serde_json::from_value(definition).unwrap()).await.unwrap();
+        let with = |changes: Value| {
+            let mut api = owner.clone();
+            api.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+            api
+        };
+        let headers = "request_headers.set.x-key";
+        let thieves = [
+            (with(json!({"name": "thief", "context": "thief"})), headers),
+            (
+                with(
+                    json!({"name": "thief", "context": "thief", "security": "none", "request_headers": {},
+                    "response_headers": {"set": {"x-key": place}}}),
+                ),
+                "response_headers.set.x-key",
+            ),
+            (with(json!({"upstream": ["http://127.0.0.1:1", "http://127.0.0.1:666"]})), headers),
+            (
+                with(
+                    json!({"upstream": [], "groups": [{"upstream": ["http://127.0.0.1:666"], "weight": 1}]}),
+                ),
+                headers,
+            ),
+            (with(json!({"upstream": [], "part": "data"})), headers),
+            (with(json!({"peer": {"host": "evil.example"}})), headers),
+            (with(json!({"security": "none"})), headers),
+            (
+                with(json!({"request_headers": {"set": {"x-own": place}}})),
+                "request_headers.set.x-own",
+            ),
+            (
+                with(json!({"response_headers": {"set": {"x-key": place}}})),
+                "response_headers.set.x-key",
+            ),
+            (tls, "peer.key"),
+        ];
+
+        for (thief, path) in thieves {
+            let applied = manager.post("/apply", &json!({"apis": [thief]})).await;
+            let put =
+                manager.put(&format!("/apis/{}", thief["name"].as_str().unwrap()), &thief).await;
+
+            assert_eq!((applied.status, put.status), (400, 400), "{app}: {thief}");
+            let told = &applied.json()["validationErrors"][format!("$.apis[0].{path}")];
+            assert!(told[0].as_str().unwrap().contains("over HTTP"), "{app}: {thief}: {applied:?}");
+            let told = &put.json()["validationErrors"][format!("$.{path}")];
+            assert!(told[0].as_str().unwrap().contains("over HTTP"), "{app}: {thief}: {put:?}");
+        }
+        let harmless = with(json!({"upstream": [], "timeout": "3s", "groups": [
+            {"upstream": ["http://127.0.0.1:1"], "weight": 9}, {"upstream": ["http://127.0.0.1:2"], "weight": 1}]}));
+        let changed = manager.post("/apply", &json!({"apis": [harmless]})).await;
+        assert_eq!(changed.status, 200, "{app}: {changed:?}");
+        assert_eq!(manager.delete("/apis/owner").await.status, 204, "{app}");
+        let late = manager.put("/apis/owner", &owner).await;
+        assert_eq!(late.status, 400, "{app}: what is withdrawn is not published: {late:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_document_has_every_route_and_no_other() {
     for app in TestApp::empty_on_each_store().await {
         let routes: BTreeSet<String> = app

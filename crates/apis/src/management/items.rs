@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 
 use super::base::{Answered, BASE};
 use super::problem::{of, of_findings};
-use super::whole::{answer, check_places, read_text};
+use super::reserved::check_places;
+use super::whole::{answer, read_text};
 use crate::apis::Apis;
 use crate::check::Finding;
 use crate::definition::{Api, Definition, Plan, Published};

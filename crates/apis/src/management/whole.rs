@@ -10,14 +10,13 @@ use serde_json::{Value, json};
 
 use super::base::Answered;
 use super::problem::{of, of_findings};
+use super::reserved::check_places;
 use crate::apis::{Apis, Told};
-use crate::check::Finding;
 use crate::definition::Published;
 use crate::edit::Wish;
 use crate::error::ApisError;
 use crate::index::Index;
 use crate::places::Form;
-use crate::secret::is_reserved;
 use crate::sent::{Sent, add_lines, form_of, read as read_definition};
 
 /// Media type of definitions as files state them.
@@ -137,45 +136,4 @@ pub(super) async fn read_text(call: &mut Call) -> Result<(String, Form), Problem
     }
     let guessed = form_of(&text);
     Ok((text, form.unwrap_or(guessed)))
-}
-
-/// Refuses what names places of secrets that only someone on the server may name, and that nobody has published
-/// yet.
-pub(super) fn check_places(old: &Index, new: &Published) -> Result<(), ApisError> {
-    let is_in_header = |value: &String| {
-        let mut apis = old.apis().map(|kept| &kept.item);
-        apis.any(|api| {
-            let headers = [&api.request_headers, &api.response_headers];
-            headers.iter().any(|headers| headers.set.values().any(|own| own == value))
-        })
-    };
-    // What may be shown as a certificate or used as a key is not to be sent in a header.
-    let is_of_peer = |place: (&str, &str)| {
-        let mut apis = old.apis().map(|kept| &kept.item);
-        apis.any(|api| api.peer.values().any(|own| own == place))
-    };
-    let mut strange = vec![];
-    for (number, api) in new.definition.apis.iter().enumerate() {
-        for (member, headers) in
-            [("request_headers", &api.request_headers), ("response_headers", &api.response_headers)]
-        {
-            let reserved = headers.set.iter().filter(|(_, value)| is_reserved(value));
-            let unknown = reserved.filter(|(_, value)| !is_in_header(value));
-            strange.extend(unknown.map(|(name, _)| {
-                only_on_the_server(format!("apis[{number}].{member}.set.{name}"))
-            }));
-        }
-        let reserved = api.peer.values().filter(|(_, value)| is_reserved(value));
-        let unknown = reserved.filter(|place| !is_of_peer(*place));
-        strange.extend(
-            unknown.map(|(member, _)| only_on_the_server(format!("apis[{number}].peer.{member}"))),
-        );
-    }
-    if strange.is_empty() { Ok(()) } else { Err(ApisError::Invalid(strange)) }
-}
-
-fn only_on_the_server(path: String) -> Finding {
-    let message = "over HTTP only variables whose names begin with HOMEROOM_API_ can be named; \
-                   others and files with `homeroom gateway apply` on the server";
-    Finding::at(path, message)
 }
