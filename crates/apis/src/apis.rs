@@ -5,22 +5,19 @@ mod refresh;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use homeroom_gateway::{ApiFigures, FrontDoor, Gates};
 use homeroom_http::BudgetFigures;
 use homeroom_store::{Sql, Store};
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 
 pub(crate) use self::changes::Told;
-use crate::changing::Changing;
 use crate::definition::{Api, Plan, Published};
 use crate::edit::Wish;
 use crate::error::ApisError;
-use crate::issuer::KeySets;
 use crate::known::Known;
 use crate::looking::Looking;
 use crate::rows::Rows;
@@ -28,7 +25,6 @@ use crate::serving::Serving;
 use crate::shared::Shared;
 use crate::sql;
 use crate::subscription::Subscription;
-use crate::upstream::Clients;
 
 /// How often a change is tried when other processes are quicker.
 const TRIES_MAX: usize = 50;
@@ -114,16 +110,7 @@ impl Apis {
 
     /// Does the same with other limits.
     pub fn with_limits(store: Store, limits: ApisLimits) -> Self {
-        let shared = Arc::new(Shared {
-            subscriptions: ArcSwap::default(),
-            plans: ArcSwap::default(),
-            clients: Clients::default(),
-            gates: limits.gates,
-            changing: Changing::new(limits.transforms, limits.transform_bytes),
-            key_sets: KeySets::new(limits.issuer_keys.into(), limits.issuer_tokens),
-            unserved: AtomicU64::new(0),
-            upgraded: watch::Sender::new(()),
-        });
+        let shared = Arc::new(Shared::new(limits));
         Self { rows: Rows(store), shared, known: Mutex::default(), looking: Looking::default() }
     }
 

@@ -265,7 +265,7 @@ where
         if !is_over {
             ready!(self.alarm.as_mut().poll(cx));
         }
-        Poll::Ready(Some(Err("the upstream's answer did not go on in time".into())))
+        Poll::Ready(Some(Err("the answer did not go on in time".into())))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -12,6 +12,7 @@ use homeroom_http::{RequestBody, Response};
 use http::request;
 use tokio::sync::watch;
 
+use crate::apis::ApisLimits;
 use crate::changing::Changing;
 use crate::issuer::KeySets;
 use crate::limit::PlanLimit;
@@ -40,4 +41,20 @@ pub(crate) struct Shared {
     pub(crate) unserved: AtomicU64,
     /// Connections that have changed their protocol each have a receiver.
     pub(crate) upgraded: watch::Sender<()>,
+}
+
+impl Shared {
+    /// Returns what APIs share of which none is served yet.
+    pub(crate) fn new(limits: ApisLimits) -> Self {
+        Self {
+            subscriptions: ArcSwap::default(),
+            plans: ArcSwap::default(),
+            clients: Clients::default(),
+            gates: limits.gates,
+            changing: Changing::new(limits.transforms, limits.transform_bytes),
+            key_sets: KeySets::new(limits.issuer_keys.into(), limits.issuer_tokens),
+            unserved: AtomicU64::new(0),
+            upgraded: watch::Sender::new(()),
+        }
+    }
 }

@@ -34,7 +34,7 @@ use crate::limits::Limits;
 use crate::live::{LIVE_BASE, LiveRoutes};
 use crate::metrics::Metrics;
 use crate::pacing::Pacing;
-use crate::patience::patience;
+use crate::patience::{Until, patience};
 use crate::rate::{Rate, RateLimit};
 use crate::recognition::{STRANGERS_BODY_TIME_MAX, is_in_body, recognize, recognize_in_body};
 use crate::router::{Found, RouteError, Router};
@@ -416,6 +416,7 @@ impl FrontDoor {
         let base_url = base_url(&head.headers, &head.uri, trusted, caller.way.is_secure);
         let host = host(&head.headers, &head.uri);
         let upgrade = head.extensions.remove::<OnUpgrade>();
+        let sent_on = head.extensions.remove::<Until>();
         let from = if trusted { client_address(&head.headers) } else { None }.or(caller.from());
         let call = Call {
             path: head.uri.path().to_owned(),
@@ -441,7 +442,7 @@ impl FrontDoor {
         let answer = match &kept {
             Some(kept) => {
                 let (kept, owner) = (Arc::clone(kept), holders.number());
-                let until = patience(&call.headers);
+                let until = patience(&call.headers, sent_on);
                 Asker { kept, owner, until }.run((route.handler)(call)).await?
             }
             None => (route.handler)(call).await?,

@@ -53,7 +53,7 @@ pub use limits::Limits;
 pub use listen::{ListenError, Listener, Times};
 pub use live::{LIVE_BASE, LiveRoutes};
 pub use metrics::{Gauge, Metrics};
-pub use patience::stated as patience;
+pub use patience::{Until, stated as patience};
 pub use rate::{Rate, RateLimit, Taken};
 pub use router::{Found, RouteError, Router};
 pub use shards::Shards;

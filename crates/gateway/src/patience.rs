@@ -9,9 +9,14 @@ use http::{HeaderMap, HeaderName};
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 
-/// Returns when the caller of a request stops waiting, if it says so.
-pub(crate) fn patience(headers: &HeaderMap) -> Option<Instant> {
-    Instant::now().checked_add(stated(headers)?)
+/// When whoever has sent a request within this server stops waiting; an extension of its head.
+#[derive(Debug, Clone, Copy)]
+pub struct Until(pub Instant);
+
+/// Returns when the caller of a request stops waiting, if it says so, or if whoever has sent it on does.
+pub(crate) fn patience(headers: &HeaderMap, sent_on: Option<Until>) -> Option<Instant> {
+    let stated = stated(headers).and_then(|time| Instant::now().checked_add(time));
+    stated.into_iter().chain(sent_on.map(|Until(until)| until)).min()
 }
 
 /// Returns how long the caller of a request waits, if it says so.
@@ -55,10 +60,23 @@ mod tests {
     #[test]
     fn who_says_nothing_or_waits_for_ever_has_no_end() {
         let mut headers = HeaderMap::new();
-        assert_eq!(patience(&headers), None);
+        assert_eq!(patience(&headers, None), None);
 
         headers.append(PREFER, u64::MAX.to_string().parse().unwrap());
 
-        assert_eq!(patience(&headers), None);
+        assert_eq!(patience(&headers, None), None);
+    }
+
+    #[test]
+    fn the_first_to_stop_waiting_counts() {
+        let now = Instant::now();
+        let [soon, late] = [1, 100].map(|seconds| now + Duration::from_secs(seconds));
+        let mut headers = HeaderMap::new();
+        assert_eq!(patience(&headers, Some(Until(late))), Some(late));
+
+        headers.append(PREFER, "wait=10".parse().unwrap());
+
+        assert_eq!(patience(&headers, Some(Until(soon))), Some(soon));
+        assert!(patience(&headers, Some(Until(late))).is_some_and(|until| until < late));
     }
 }

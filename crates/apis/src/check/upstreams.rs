@@ -21,6 +21,7 @@ pub(super) fn check_targets(api: &Api, findings: &mut Findings<'_>) {
     check_upstreams("upstream", &api.upstream, findings);
     check_groups(api, findings);
     check_peer(api, findings);
+    check_part(api, findings);
     if let Some(health) = api.health.as_ref().filter(|health| !health.path.starts_with('/')) {
         findings.add("health.path", format!("`{}` does not begin with a slash", health.path));
     }
@@ -71,6 +72,20 @@ fn check_groups(api: &Api, findings: &mut Findings<'_>) {
             findings.add("sticky", "callers of an API without security have no key");
         }
         _ => {}
+    }
+}
+
+/// Adds what is said of upstreams where a part of this server answers.
+fn check_part(api: &Api, findings: &mut Findings<'_>) {
+    let stated = [
+        ("timeouts.connect", api.timeouts.connect.is_some()),
+        ("health", api.health.is_some()),
+        ("balance", api.balance != Balance::default()),
+        ("breaker", api.breaker != Breaker::default()),
+        ("retries", api.retries != Retries::default()),
+    ];
+    for (member, _) in stated.iter().filter(|(_, is_stated)| *is_stated && api.part.is_some()) {
+        findings.add(member, "it counts for upstreams only; a part of this server has none");
     }
 }
 

@@ -1,4 +1,5 @@
 //! The end of a call: what its target has answered becomes the answer of the API.
+#![expect(clippy::disallowed_methods, reason = "an answer has a time limit")]
 
 use std::future::Future;
 use std::sync::Arc;
@@ -6,12 +7,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use homeroom_access::Call;
 use homeroom_client::Answer;
-use homeroom_http::{Body, BodyError, Kind, Problem, Response};
+use homeroom_gateway::Until;
+use homeroom_http::{Body, BodyError, Kind, Problem, RequestBody, Response};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Method, StatusCode, response};
 use hyper::body::{Body as HttpBody, Incoming};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
+use super::passing::{SHORT_BODY, declared, late};
 use super::{LiveApi, caller_of, malformed};
 use crate::bodies::{Answering, Timed};
 use crate::changing::Unread;
@@ -42,7 +45,9 @@ impl LiveApi {
         path: &str,
         local: &Local,
     ) -> Result<Response, Problem> {
-        self.change_request(call).await?;
+        let whole = self.api.timeouts.whole.map(|time| time.0);
+        let end = whole.and_then(|whole| Instant::now().checked_add(whole));
+        in_time(end, self.read_request(call)).await??;
         let query = if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
         let uri = format!("{path}{rest}{query}");
         let mut request = http::Request::new(());
@@ -53,11 +58,20 @@ impl LiveApi {
             ask_for_whole(request.headers_mut());
         }
         self.request_headers.apply(request.headers_mut());
-        let (head, ()) = request.into_parts();
+        let (mut head, ()) = request.into_parts();
         let caller = caller_of(call).into_owned();
         let body = std::mem::replace(&mut call.body, Bytes::new().into());
-        let answer = local(head, body).await;
-        let (head, body) = answer.into_parts();
+        // Of a body that is still arriving, nobody knows here when the part has all of it.
+        let is_there = matches!(body, RequestBody::Bytes(_)) || body.is_empty();
+        let first_byte = self.api.timeouts.first_byte.unwrap_or(self.api.timeout).0;
+        let begun = Instant::now().checked_add(first_byte).filter(|_| is_there);
+        let until = begun.into_iter().chain(end).min();
+        if let Some(until) = until {
+            head.extensions.insert(Until(until.into_std()));
+        }
+        let (head, body) = in_time(until, local(head, body)).await?.into_parts();
+        let gap = self.api.timeouts.idle.unwrap_or(self.api.timeout).0;
+        let body = if body.is_stream() { Body::stream(Timed::new(body, gap, end)) } else { body };
         let of = Answered {
             method: &call.method,
             caller: &caller,
@@ -65,6 +79,15 @@ impl LiveApi {
             base_url: &call.base_url,
         };
         self.finish(head, body, &of, std::future::ready).await
+    }
+
+    /// Changes the body of a request to a part, and reads a short one, so that the part has all of it.
+    async fn read_request(&self, call: &mut Call) -> Result<(), Problem> {
+        self.change_request(call).await?;
+        if declared(&call.headers).is_some_and(|length| length <= SHORT_BODY) {
+            call.body = RequestBody::Bytes(call.read_body().await?);
+        }
+        Ok(())
     }
 
     /// Passes on what an upstream has answered. The call is open until its body has ended.
@@ -203,6 +226,14 @@ impl LiveApi {
     }
 }
 
+/// Completes something within a time, if there is one.
+async fn in_time<T>(until: Option<Instant>, done: impl Future<Output = T>) -> Result<T, Problem> {
+    match until {
+        Some(until) => timeout_at(until, done).await.map_err(|_| late()),
+        None => Ok(done.await),
+    }
+}
+
 /// Returns the head of an upstream's answer as one of this server.
 ///
 /// # Errors
@@ -229,4 +260,81 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 fn lied(error: impl std::fmt::Display) -> Problem {
     Problem::of(Kind::BadGateway).error(format!("Its answer cannot be changed: {error}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::{Context, Poll};
+    use std::time::Duration;
+
+    use homeroom_http::Timestamp;
+    use http_body_util::BodyExt as _;
+    use hyper::body::Frame;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::apis::ApisLimits;
+    use crate::shared::Shared;
+
+    /// A body that never goes on.
+    struct Silent;
+
+    impl HttpBody for Silent {
+        type Data = Bytes;
+        type Error = BodyError;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+            Poll::Pending
+        }
+    }
+
+    /// Asks a part that begins to answer after some seconds and never ends, published with these times. Returns the
+    /// status, whether the part was told how long it is waited for, and the seconds until the answer ended.
+    async fn asked(seconds: u64, times: &Value) -> (StatusCode, bool, u64) {
+        let mut api = json!({"name": "a", "context": "a", "version": "v1", "part": "data", "security": "none"});
+        api.as_object_mut().unwrap().extend(times.as_object().unwrap().clone());
+        let is_told = Arc::new(AtomicBool::new(false));
+        let telling = Arc::clone(&is_told);
+        let local: Local = Arc::new(move |head, _| {
+            telling.store(head.extensions.get::<Until>().is_some(), Ordering::Relaxed);
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                http::Response::new(Body::stream(Silent))
+            })
+        });
+        let api = Arc::new(serde_json::from_value(api).unwrap());
+        let shared = Arc::new(Shared::new(ApisLimits::default()));
+        let live = LiveApi::new(&api, None, &[], &shared, &local).unwrap();
+        let begun = Instant::now();
+
+        let call = homeroom_testkit::call(Method::GET, "/apis/a/v1/x", Timestamp(0));
+        let status = match live.answer(call).await {
+            Ok(mut answer) => {
+                assert!(answer.body_mut().frame().await.unwrap().is_err());
+                answer.status()
+            }
+            Err(problem) => problem.kind.status(),
+        };
+        (status, is_told.load(Ordering::Relaxed), begun.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_times_of_an_api_hold_for_a_part() {
+        let (ok, late) = (StatusCode::OK, StatusCode::GATEWAY_TIMEOUT);
+        for (seconds, times, status, end) in [
+            (3, json!({"timeout": "2s"}), late, 2),
+            (3, json!({"timeouts": {"first_byte": "2s"}}), late, 2),
+            (3, json!({"timeouts": {"whole": "2s"}}), late, 2),
+            (1, json!({"timeout": "2s"}), ok, 3),
+            (1, json!({"timeouts": {"idle": "5s"}}), ok, 6),
+            (1, json!({"timeouts": {"whole": "2s"}}), ok, 2),
+        ] {
+            assert_eq!(asked(seconds, &times).await, (status, true, end), "{times}");
+        }
+    }
 }

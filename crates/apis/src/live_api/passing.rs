@@ -23,7 +23,7 @@ use crate::upgrade::{self, Agreed};
 use crate::upstream::{Candidate, Leave, Upstream, is_slow, is_unreachable};
 
 /// Bodies of at most this many bytes are read before they are sent, so that they can be sent again.
-const SHORT_BODY: usize = 128 << 10;
+pub(super) const SHORT_BODY: usize = 128 << 10;
 /// Longest time for reading a body ahead whose length is not known; then it is passed on as it arrives.
 const AHEAD_TIME: Duration = Duration::from_secs(1);
 /// How long a connection that has changed its protocol may be silent, unless the API says otherwise.
@@ -418,11 +418,12 @@ impl Passing<'_> {
 }
 
 /// Returns the length that a request states for its body.
-fn declared(headers: &HeaderMap) -> Option<usize> {
+pub(super) fn declared(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok())
 }
 
-fn late() -> Problem {
+/// Returns the answer where none has come in time.
+pub(super) fn late() -> Problem {
     Problem::of(Kind::GatewayTimeout)
 }
 
