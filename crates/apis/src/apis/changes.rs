@@ -1,6 +1,6 @@
 //! Changes of what is published: worked out, checked, stored and served.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use homeroom_store::{Sql, Value};
 
@@ -12,7 +12,6 @@ use crate::edit::{Edit, Wish};
 use crate::error::{ApisError, DEFINITION_BYTES_MAX};
 use crate::index::Index;
 use crate::known::Known;
-use crate::looking::answer_in_time;
 use crate::missing::missing_secrets;
 use crate::secret::files_of;
 use crate::sql;
@@ -95,7 +94,7 @@ impl Apis {
         if apis.iter().all(|api| files_of(api).next().is_none()) {
             return Ok(());
         }
-        let files: Vec<String> = {
+        let files: BTreeSet<String> = {
             let known = self.current().await?;
             may(&known.index)?;
             let is_new = |api: &&Api| {
@@ -105,7 +104,7 @@ impl Apis {
             let new = apis.iter().filter(is_new);
             new.flat_map(|api| files_of(api).map(str::to_owned)).collect()
         };
-        if !answer_in_time(files).await {
+        if !self.looking.answer_in_time(files).await {
             let message = "a file of a secret does not answer; nothing has changed";
             return Err(ApisError::Invalid(vec![Finding::at("", message)]));
         }
