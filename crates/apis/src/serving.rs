@@ -80,11 +80,16 @@ impl Serving {
         let answer = |api: &Api| files_of(api).all(|file| states.contains_key(file));
         let failed = self.failed.iter().filter(|(_, failed)| answer(&failed.api));
         self.due.extend(failed.map(|(name, _)| name.clone()));
-        let changed = self.live.iter().filter(|(_, served)| {
+        let live = self.live.iter_mut().filter(|(_, served)| !served.files.is_empty());
+        for (name, served) in live.filter(|(_, served)| answer(&served.api)) {
             let mut files = files_of(&served.api).zip(&served.files);
-            answer(&served.api) && files.any(|(file, seen)| states.get(file) != Some(seen))
-        });
-        self.due.extend(changed.map(|(name, _)| name.clone()));
+            if files.any(|(file, seen)| states.get(file) != Some(seen)) {
+                self.due.insert(name.clone());
+            } else {
+                // They are there again as they were.
+                served.behind = None;
+            }
+        }
         !self.due.is_empty()
     }
 

@@ -156,8 +156,14 @@ fn a_secret_that_is_missing_when_a_server_starts_is_read_once_it_is_there() {
             "request_headers.set = {{x-secret = 'file:{}'}}\ncors_origins = ['{page}']",
             secret.display()
         );
+        let issuers = "issuers = [{issuer = 'i', jwks = 'http://127.0.0.1:9', audience = 'a'}]";
+        let with_issuers = format!(
+            "{}request_headers.set = {{x-secret = 'file:{}'}}\n",
+            api("issued", &format!("upstream = ['{}']\n{issuers}", upstream.url())),
+            secret.display()
+        );
         let file = open("s", &upstream.url(), &more) + &open("other", &upstream.url(), "");
-        place.write("apis.toml", file);
+        place.write("apis.toml", file + &with_issuers);
         let server = Server::start(place);
         place.done(&["gateway", "apply", "apis.toml"]);
         let sent = |server: &Server| {
@@ -170,11 +176,19 @@ fn a_secret_that_is_missing_when_a_server_starts_is_read_once_it_is_there() {
 
         place.write("secret.txt", "rotated");
         eventually("the new value is sent", || sent(&server) == value("rotated"));
+        let aside = place.path("aside");
+        for _ in 0..2 {
+            for (from, to) in [(&secret, &aside), (&aside, &secret)] {
+                std::fs::rename(from, to).unwrap();
+                std::thread::sleep(Duration::from_millis(1_500));
+                assert_eq!(sent(&server), value("rotated"), "the value that it had");
+            }
+        }
         std::fs::remove_file(&secret).unwrap();
-        std::thread::sleep(Duration::from_millis(1_500));
-        assert_eq!(sent(&server), value("rotated"), "the value that it had");
         let log = server.stop().stderr;
-        assert_eq!(log.matches("goes on with the secrets that it had").count(), 1, "{log}");
+        let told = log.lines().filter(|line| line.contains("goes on with the secrets that it had"));
+        let told = told.filter(|line| line.contains("\"s\"") || line.contains("=s ")).count();
+        assert_eq!(told, 2, "each time: {log}");
 
         let server = Server::start(place);
         eventually("the other API is served", || {
@@ -185,8 +199,11 @@ fn a_secret_that_is_missing_when_a_server_starts_is_read_once_it_is_there() {
         let refused = refused.unwrap();
         assert_eq!((refused.status, refused.header("retry-after")), (503, Some("5")));
         assert_eq!(refused.header("access-control-allow-origin"), Some(page), "a page may read it");
+        let bearer = [("authorization", "Bearer a.token.of-its-issuer")];
+        let foreign = server.client().send("GET", "/apis/issued/v1/x", &bearer, None).unwrap();
+        assert_eq!(foreign.status, 503, "nobody looks at the token: {}", foreign.text());
         let figures = server.admin_client().get("/metrics").text();
-        assert!(figures.contains("homeroom_apis_unserved 1"), "{figures}");
+        assert!(figures.contains("homeroom_apis_unserved 2"), "{figures}");
         let applied = place.run(&["gateway", "apply", "apis.toml"]);
         assert_eq!(
             applied.code,
@@ -196,7 +213,7 @@ fn a_secret_that_is_missing_when_a_server_starts_is_read_once_it_is_there() {
         place.write("secret.txt", "third");
         eventually("it is served", || sent(&server) == value("third"));
         let log = server.stop().stderr;
-        assert_eq!(log.matches("an API cannot be served").count(), 1, "{log}");
+        assert_eq!(log.matches("an API cannot be served").count(), 2, "one line each: {log}");
         assert!(log.contains("request_headers: the header x-secret"), "{log}");
     });
 }
