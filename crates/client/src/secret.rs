@@ -1,6 +1,7 @@
 //! Secrets that are shown to other servers, and are kept elsewhere: `env:NAME` and `file:PATH`.
 
 use std::fmt;
+use std::io::Read as _;
 
 /// Most bytes of a secret's file.
 const FILE_BYTES_MAX: u64 = 64 << 10;
@@ -25,10 +26,34 @@ pub fn reveal(
     }
     let Some(path) = text.strip_prefix("file:") else { return Ok(text.to_owned()) };
     let cannot = |why: &dyn fmt::Display| format!("the file {path} cannot be read: {why}");
-    let about = std::fs::metadata(path).map_err(|error| cannot(&error))?;
-    if about.len() > FILE_BYTES_MAX {
+    // A device has no length, and may have no end.
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(|error| cannot(&error))?;
+    let read = file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text);
+    if read.map_err(|error| cannot(&error))? as u64 > FILE_BYTES_MAX {
         return Err(cannot(&"it is too long"));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| cannot(&error))?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_has_an_end() {
+        let path = std::env::temp_dir().join(format!("homeroom-secret-{}", std::process::id()));
+        let most = usize::try_from(FILE_BYTES_MAX).unwrap();
+        let of = |path: &str| reveal(&format!("file:{path}"), |_| unreachable!());
+        let of_bytes = |bytes: usize| {
+            std::fs::write(&path, "x".repeat(bytes)).unwrap();
+            of(path.to_str().unwrap()).map(|text| text.len())
+        };
+
+        assert_eq!(of_bytes(most), Ok(most));
+        assert!(of_bytes(most + 1).unwrap_err().contains("it is too long"));
+        assert!(of("/dev/zero").unwrap_err().contains("it is too long"));
+        std::fs::remove_file(&path).unwrap();
+        assert!(of(path.to_str().unwrap()).unwrap_err().contains("cannot be read"));
+    }
 }
