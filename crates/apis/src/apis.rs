@@ -1,6 +1,6 @@
 //! All published APIs: what the store says of them, and what is served.
 
-mod changes;
+pub(crate) mod changes;
 mod refresh;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,6 @@ use homeroom_store::{Sql, Store};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
-pub(crate) use self::changes::Told;
 use crate::definition::{Api, Plan, Published};
 use crate::edit::Wish;
 use crate::error::ApisError;

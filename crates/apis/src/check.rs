@@ -1,82 +1,23 @@
 //! Checks a definition: everything that would keep an API from being served.
 
 mod api;
+mod findings;
 mod upstreams;
+mod words;
 
 use std::collections::HashSet;
 
-use homeroom_client::Network;
-use serde::{Deserialize, Serialize};
-
 use self::api::check_api;
+pub use self::findings::Finding;
+use self::findings::Findings;
+pub(crate) use self::words::{PARTS, network};
+use self::words::{check_name, check_rate};
 use crate::definition::{Api, Definition, Plan, Published, Security};
 use crate::index::Index;
 use crate::operations::remarks;
 
 /// Most APIs and plans of a definition.
 pub const APIS_MAX: usize = 20_000;
-/// Most characters of a name.
-const NAME_MAX: usize = 100;
-
-/// The parts of this server that an API may publish, and where they are.
-pub(crate) const PARTS: &[(&str, &str)] = &[
-    ("data", "/data/v3"),
-    ("metadata", "/metadata"),
-    ("change-queries", "/changeQueries/v1"),
-    ("composites", "/composites/v1"),
-    ("learning", "/learning/api/v2"),
-];
-
-/// Something that is wrong with a definition.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-pub struct Finding {
-    /// The file, if it came from one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub file: String,
-    /// The line, from 1; 0 where it is not known.
-    #[serde(default)]
-    pub line: usize,
-    /// The member, such as `apis[0].upstream`.
-    pub path: String,
-    /// What is wrong, and how to mend it.
-    pub message: String,
-}
-
-impl Finding {
-    /// Returns what is wrong at a member, of which file and line are not known.
-    pub(crate) fn at(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { file: String::new(), line: 0, path: path.into(), message: message.into() }
-    }
-}
-
-impl std::fmt::Display for Finding {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.file.as_str(), self.line) {
-            ("", _) => {}
-            (file, 0) => write!(f, "{file}: ")?,
-            (file, line) => write!(f, "{file}:{line}: ")?,
-        }
-        if self.path.is_empty() {
-            return f.write_str(&self.message);
-        }
-        write!(f, "{}: {}", self.path, self.message)
-    }
-}
-
-/// Collects findings below a path.
-struct Findings<'a> {
-    found: &'a mut Vec<Finding>,
-    path: String,
-}
-
-impl Findings<'_> {
-    fn add(&mut self, member: &str, message: impl Into<String>) {
-        let dot = if member.is_empty() || member.starts_with('[') { "" } else { "." };
-        let path = format!("{}{dot}{member}", self.path).trim_end_matches('.').to_owned();
-        self.found.push(Finding::at(path, message));
-    }
-}
-
 /// The definition beside which one is checked.
 #[derive(Clone, Copy)]
 pub(crate) enum Others<'a> {
@@ -201,33 +142,4 @@ fn check_plan(plan: &Plan, findings: &mut Findings<'_>) {
     if plan.burst == Some(0) {
         findings.add("burst", "a burst is at least 1");
     }
-}
-
-fn check_rate(member: &str, rate: f64, findings: &mut Findings<'_>) {
-    if !(rate > 0.0 && rate <= 1e6) {
-        findings.add(member, "a rate is more than 0 and at most 1,000,000 calls per second");
-    }
-}
-
-fn check_name(member: &str, name: &str, findings: &mut Findings<'_>) {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
-    if name.trim().is_empty() || name.chars().count() > NAME_MAX || !name.chars().all(is_plain) {
-        let message = "a name has 1 to 100 letters, digits, blanks, dots, hyphens and underscores";
-        findings.add(member, message);
-    }
-}
-
-fn check_segment(member: &str, segment: &str, findings: &mut Findings<'_>) {
-    let segment = segment.trim_matches('/');
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
-    let is_dots = segment == "." || segment == "..";
-    if segment.is_empty() || segment.len() > NAME_MAX || is_dots || !segment.bytes().all(is_plain) {
-        let message = "it is one segment of a path: letters, digits, hyphens, dots, underscores";
-        findings.add(member, message);
-    }
-}
-
-/// Reads a network, or an address as the network of it alone.
-pub(crate) fn network(text: &str) -> Option<Network> {
-    text.parse().ok()
 }

@@ -3,7 +3,7 @@
 mod admission;
 mod answering;
 mod passing;
-mod routes;
+pub(crate) mod routes;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,6 @@ use homeroom_http::{BodyLimits, Kind, Problem, RequestBody, Response};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::{HeaderMap, StatusCode};
 
-pub(crate) use self::routes::unserved;
 use crate::check::{PARTS, network};
 use crate::definition::Api;
 use crate::groups::Groups;

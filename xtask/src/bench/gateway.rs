@@ -8,24 +8,21 @@
 
 mod costs;
 mod neighbours;
+mod side;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::figures::{Bound, Figures};
 use super::files::{text, write};
 use super::options::Options;
-use super::server::{BINARY, Build, Server, exchange, wait};
+use super::server::{Build, Server, exchange, wait};
 use crate::house::Done;
 use costs::Costs;
 use neighbours::Neighbours;
+use side::{BACK_END, NGINX_PORT, RIGHTS, Side, found};
 
-const NGINX_PORT: u16 = 18_084;
-/// The back end, which `lab gateway` runs within its own process.
-const BACK_END: &str = "127.0.0.1:18083";
 const USERS: &[u32] = &[100, 500];
 /// Sizes of messages.
 const SIZES: &[&str] = &["50B", "1KiB", "10KiB", "100KiB"];
@@ -58,9 +55,6 @@ transform = { request = [
     { op = "rename", path = "/payload", to = "content" },
 ] }
 "#;
-
-/// The rights of a key for both, and for documents.
-const RIGHTS: [&str; 4] = ["--claim-set", "FullAccess", "--apis", "echo,mediation"];
 
 /// Measures each cell in each round.
 pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
@@ -121,80 +115,6 @@ fn cells(
         }
     }
     Ok(())
-}
-
-/// Adds what a cell showed.
-fn found(figures: &mut Figures, cell: &str, name: &str, found: &Found) {
-    figures.push(&format!("{cell}: {name}, requests/s"), 0, found.rate);
-    figures.push(&format!("{cell}: {name}, p99 ms"), 1, found.p99_ms);
-    figures.push(&format!("{cell}: {name}, CPU per request, µs"), 1, found.cpu_us);
-    figures.push(&format!("{cell}: {name}, failed"), 0, found.failed);
-}
-
-/// A gateway that is measured.
-#[derive(Clone)]
-enum Side<'a> {
-    /// A Homeroom with its process id, a key, and further arguments of the lab.
-    Homeroom {
-        target: String,
-        process: String,
-        key: String,
-        secret: String,
-        more: Vec<String>,
-    },
-    Nginx {
-        tokens: &'a Path,
-    },
-}
-
-/// What a cell showed.
-struct Found {
-    rate: f64,
-    p99_ms: f64,
-    cpu_us: f64,
-    failed: f64,
-}
-
-impl Side<'_> {
-    /// Measures one cell.
-    fn measure(
-        &self,
-        folder: &Path,
-        scenario: &str,
-        size: &str,
-        users: u32,
-        seconds: u32,
-    ) -> Result<Found, String> {
-        let file = folder.join("cell.json");
-        let mut command = Command::new(BINARY);
-        command.args(["lab", "gateway", "--back-end", BACK_END, "--scenarios", scenario]);
-        command.args(["--sizes", size, "--users", &users.to_string(), "--json", text(&file)]);
-        command.args(["--warm-up", "2s", "--idle", "1s", "--duration", &format!("{seconds}s")]);
-        match self {
-            Self::Homeroom { target, process, key, secret, more } => {
-                command.args(["--target", target, "--process", process, "--key", key]).args(more);
-                command.env("HOMEROOM_LAB_SECRET", secret);
-            }
-            Self::Nginx { tokens } => {
-                command.args(["--target", &format!("http://127.0.0.1:{NGINX_PORT}")]);
-                command.args(["--process", "nginx", "--tokens", text(tokens)]);
-            }
-        }
-        let done = command.output().map_err(|error| format!("{BINARY}: {error}"))?;
-        if !done.status.success() {
-            return Err(String::from_utf8_lossy(&done.stderr).into_owned());
-        }
-        let read = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
-        let read: Value = serde_json::from_str(&read).map_err(|e| e.to_string())?;
-        let cell = &read["cells"][0];
-        let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
-        Ok(Found {
-            rate: number(&cell["throughput"]),
-            p99_ms: number(&cell["response_ms"]["p99"]),
-            cpu_us: number(&cell["cpu_us_per_request"]),
-            failed: number(&cell["requests"]["failed"]),
-        })
-    }
 }
 
 /// An nginx that passes everything on to the back end.

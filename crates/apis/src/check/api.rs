@@ -6,8 +6,9 @@ use homeroom_http::Cors;
 use http::header::{EXPECT, TE};
 use http::{HeaderName, HeaderValue};
 
+use super::findings::Findings;
 use super::upstreams::check_targets;
-use super::{Findings, PARTS, check_name, check_rate, check_segment, network};
+use super::words::{PARTS, check_name, check_rate, check_segment, names_nothing, network};
 use crate::definition::{Api, Headers, Security};
 use crate::limits::By;
 use crate::operations::{Operations, names};
@@ -250,11 +251,6 @@ fn check_headers(member: &str, headers: &Headers, findings: &mut Findings<'_>) {
             findings.add(&format!("{member}.remove"), format!("`{name}` is no name of a header"));
         }
     }
-}
-
-/// Returns whether a value is elsewhere, and nobody says where.
-pub(super) fn names_nothing(value: &str) -> bool {
-    matches!(value, "env:" | "file:")
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use homeroom_client::{Url, is_place};
 
-use super::Findings;
-use super::api::names_nothing;
+use super::findings::Findings;
+use super::words::names_nothing;
 use crate::balance::HashBy;
 use crate::definition::{Api, Balance, Breaker, Peer, Retries, Security, Sticky};
 

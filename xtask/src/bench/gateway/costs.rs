@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{RIGHTS, Side, found};
+use super::side::{RIGHTS, Side, found};
 use crate::bench::figures::{Bound, Figures, measure};
 use crate::bench::files::{copy, text, write};
 use crate::bench::load::{LabLoad, Scenario};
