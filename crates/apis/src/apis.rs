@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use homeroom_gateway::{ApiFigures, FrontDoor, Gates};
+use homeroom_gateway::{ApiFigures, FrontDoor};
 use homeroom_http::BudgetFigures;
 use homeroom_store::{Sql, Store};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use crate::known::Known;
 use crate::looking::Looking;
 use crate::rows::Rows;
 use crate::serving::Serving;
-use crate::shared::Shared;
+use crate::shared::{ApisLimits, Shared};
 use crate::sql;
 use crate::subscription::Subscription;
 
@@ -57,33 +57,6 @@ pub enum ApisRequest {
         /// What it may call.
         subscription: Subscription,
     },
-}
-
-/// The limits of what all published APIs share.
-#[derive(Debug, Clone)]
-pub struct ApisLimits {
-    /// Those of the calls to upstreams.
-    pub gates: Gates,
-    /// Most requests that wait for the keys of issuers.
-    pub issuer_keys: u32,
-    /// Most tokens of an issuer that are remembered as checked.
-    pub issuer_tokens: usize,
-    /// Most long bodies that are changed at a time; [`None`] for half of the cores.
-    pub transforms: Option<usize>,
-    /// Most bytes of these.
-    pub transform_bytes: u64,
-}
-
-impl Default for ApisLimits {
-    fn default() -> Self {
-        Self {
-            gates: Gates::default(),
-            issuer_keys: 1_024,
-            issuer_tokens: 10_000,
-            transforms: None,
-            transform_bytes: 192 << 20,
-        }
-    }
 }
 
 /// All published APIs.

@@ -67,7 +67,7 @@ mod units;
 mod upgrade;
 mod upstream;
 
-pub use apis::{Apis, ApisLimits, ApisRequest};
+pub use apis::{Apis, ApisRequest};
 pub use changing::TRANSFORM_BYTES_ALONE;
 pub use check::{APIS_MAX, Finding, check};
 pub use definition::{
@@ -80,6 +80,7 @@ pub use limits::{By, Bys, Limit, Limits};
 pub use management::{OPENAPI, openapi_document, routes};
 pub use quota::{Per, Quota};
 pub use read::{Linted, lint, located, read, write, write_folder, write_whole};
+pub use shared::ApisLimits;
 pub use subscription::Subscription;
 pub use transform::{NotJson, OPERATIONS_MAX, Operation, OperationError, Transform, Unfit};
 pub use units::{Size, Time};

@@ -12,12 +12,38 @@ use homeroom_http::{RequestBody, Response};
 use http::request;
 use tokio::sync::watch;
 
-use crate::apis::ApisLimits;
 use crate::changing::Changing;
 use crate::issuer::KeySets;
 use crate::limit::PlanLimit;
 use crate::subscription::Subscription;
 use crate::upstream::Clients;
+
+/// The limits of what all published APIs share.
+#[derive(Debug, Clone)]
+pub struct ApisLimits {
+    /// Those of the calls to upstreams.
+    pub gates: Gates,
+    /// Most requests that wait for the keys of issuers.
+    pub issuer_keys: u32,
+    /// Most tokens of an issuer that are remembered as checked.
+    pub issuer_tokens: usize,
+    /// Most long bodies that are changed at a time; [`None`] for half of the cores.
+    pub transforms: Option<usize>,
+    /// Most bytes of these.
+    pub transform_bytes: u64,
+}
+
+impl Default for ApisLimits {
+    fn default() -> Self {
+        Self {
+            gates: Gates::default(),
+            issuer_keys: 1_024,
+            issuer_tokens: 10_000,
+            transforms: None,
+            transform_bytes: 192 << 20,
+        }
+    }
+}
 
 /// Answers a request within this server.
 pub type Local = Arc<

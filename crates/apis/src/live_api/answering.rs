@@ -275,8 +275,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::apis::ApisLimits;
-    use crate::shared::Shared;
+    use crate::shared::{ApisLimits, Shared};
 
     /// A body that never goes on.
     struct Silent;
