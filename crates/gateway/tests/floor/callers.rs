@@ -1,6 +1,10 @@
 //! Credentials of every kind, pages of other origins, and the limit of each client.
+#![expect(clippy::disallowed_methods, reason = "the pauses between readings are timed")]
 
-use homeroom_gateway::{AccessLog, LoggedRequests, Rate};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use homeroom_gateway::{AccessLog, Limits, LoggedRequests, Rate};
 use homeroom_http::{Cors, Timestamp};
 use homeroom_store::StoreUrl;
 use homeroom_testkit::{FULL_ACCESS, Folder, TestApp};
@@ -10,7 +14,7 @@ use serde_json::{Value, json};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::support::{Credentials, Server};
+use crate::support::{Credentials, Server, head};
 
 /// The moment of a revocation, which needs only to be some moment.
 const NOW: i64 = 1_795_000_000_000_000;
@@ -30,14 +34,76 @@ async fn a_client_is_recognized_by_each_credential_that_the_route_accepts() {
     for server in Server::on_each_store().await {
         let Credentials { key, secret, bearer } = server.key().await;
         let (basic, api_key) = (basic(&key, &secret), format!("{key}.{secret}"));
-        for headers in
-            [("authorization", &bearer), ("authorization", &basic), ("x-api-key", &api_key)]
-        {
-            let headers = [(headers.0, headers.1.as_str())];
-            for _ in 0..2 {
+        let verified = || server.metric("homeroom_credentials_verified_total");
+        let mut counts = vec![verified()];
+        for _ in 0..3 {
+            for headers in
+                [("authorization", &bearer), ("authorization", &basic), ("x-api-key", &api_key)]
+            {
+                let headers = [(headers.0, headers.1.as_str())];
                 let (status, body) = whoami(&server, &headers, "four").await;
                 assert_eq!((status, body), (200, json!({"key": key, "bytes": 4})), "{headers:?}");
             }
+            counts.push(verified());
+        }
+        // The token, and the secret in one form or both.
+        assert!((2..=3).contains(&(counts[1] - counts[0])), "{}: {counts:?}", server.app);
+        assert_eq!(counts[1..], [counts[1]; 3], "each is verified once");
+    }
+}
+
+#[tokio::test]
+async fn whoever_has_the_secret_of_a_launch_takes_nothing_from_strangers() {
+    let server = Server::start().await;
+    let used =
+        |budget: &str| server.metric(&format!("homeroom_budget_used{{budget=\"{budget}\"}}"));
+    for (path, own, others) in [
+        ("/floor/show/opensesame/67108864", "answers", "public_answers"),
+        ("/floor/stream/67108864", "public_answers", "answers"),
+    ] {
+        let before = used(others);
+        let mut unread = server.connect(&format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n")).await;
+        assert!(head(&mut unread).await.starts_with("HTTP/1.1 200 "), "{path}");
+
+        assert!(used(own) > 0, "{path}");
+        assert_eq!((before, used(others)), (0, 0), "{path}");
+        drop(unread);
+        for _ in 0..1_000 {
+            if used(own) == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_refused_below_the_prefix_of_a_part_is_in_its_form() {
+    for server in Server::on_each_store().await {
+        let Credentials { key, secret, .. } = server.key().await;
+        let own = basic(&key, &secret);
+        let (key, secret) = server.app.key_for(None, &["learning"]).await;
+        let other = basic(&key, &secret);
+        let full = Limits { in_flight: 0, ..Limits::default() };
+        let full = Server::within(server.app.clone(), full, |door| door, None);
+        for (server, method, path, authorization, status) in [
+            (&server, Method::POST, "/floor/whoami", &other, 403),
+            (&server, Method::GET, "/floor/none", &own, 404),
+            (&server, Method::GET, "/floor/stream/many", &own, 404),
+            (&server, Method::POST, "/floor/whoami", &own, 415),
+            (&full, Method::GET, "/floor/stream/1", &own, 503),
+        ] {
+            let headers = [
+                ("authorization", authorization.as_str()),
+                ("content-type", "application/xml"),
+                ("correlationid", "mine"),
+            ];
+            let answer = server.send(method, path, &headers, "").await;
+
+            assert_eq!(answer.status, status, "{path}: {answer:?}");
+            let body: Value = serde_json::from_slice(&answer.body).unwrap();
+            assert!(body["message"].is_string(), "{path}: {body}");
+            assert_eq!(body["id"], "mine", "{path}");
         }
     }
 }
@@ -173,6 +239,37 @@ async fn a_key_works_at_its_first_use_on_a_node_that_has_not_heard_of_it() {
         let (key, secret) = app.key_for(Some(FULL_ACCESS), &["data"]).await;
         let bearer = other.bearer(&key, &secret).await;
         assert_eq!(whoami(&other, &[("authorization", &bearer)], "").await.0, 200, "{app}");
+    }
+}
+
+#[tokio::test]
+async fn many_unknown_keys_cause_few_readings() {
+    // Only there is the registry read again.
+    let is_shared = |app: &TestApp| matches!(app.data.store.url(), StoreUrl::Postgres(_));
+    for app in TestApp::empty_on_each_store().await.into_iter().filter(is_shared) {
+        let server = Arc::new(Server::on(app, |door| door, None));
+        let stranger = |number: usize| {
+            let server = Arc::clone(&server);
+            async move {
+                let unknown = basic(&format!("unknown{number}"), "secret");
+                whoami(&server, &[("authorization", &unknown)], "").await.0
+            }
+        };
+
+        let begun = Instant::now();
+        for number in 0..21 {
+            assert_eq!(stranger(number).await, 401);
+        }
+        let one_by_one = begun.elapsed();
+        let begun = Instant::now();
+        let all: Vec<_> = (100..500).map(|number| tokio::spawn(stranger(number))).collect();
+        for stranger in all {
+            assert_eq!(stranger.await.unwrap(), 401);
+        }
+        let together = begun.elapsed();
+
+        assert!(one_by_one >= Duration::from_secs(1), "20 a second: {one_by_one:?}");
+        assert!(together < Duration::from_secs(10), "one for all that wait: {together:?}");
     }
 }
 
@@ -323,7 +420,7 @@ async fn the_log_has_ids_and_no_values() {
         if text.lines().count() == 3 {
             break;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -87,6 +87,13 @@ pub fn routes(seen: &Arc<Seen>, access: &Arc<Access>) -> Vec<Route<ApiClient>> {
         Route::new(Method::GET, "/floor/play/{launch}/{*rest}", Guard::Secret, handler(seen, rest))
             .by_secret(launched)
             .served(Served::Both),
+        Route::new(
+            Method::GET,
+            "/floor/show/{launch}/{bytes}",
+            Guard::Secret,
+            handler(seen, stream),
+        )
+        .by_secret(launched),
         Route::new(Method::GET, "/floor/page", Guard::Public, handler(seen, page))
             .served(Served::Content),
     ];
@@ -195,6 +202,9 @@ async fn socket(_: Arc<Seen>, call: Call) -> Result<Response, Problem> {
 /// Names its caller, whom it recognizes again after the body has arrived, as parts do that write.
 async fn whoami(access: Arc<Access>, mut call: Call) -> Result<Response, Problem> {
     let caller = Caller::of(&call, Scope::Data);
+    if call.header("content-type") == Some("application/xml") {
+        return Err(Problem::of(Kind::UnsupportedMediaType));
+    }
     let body = call.read_body().await?;
     let key = caller.again(&access)?.client.key.clone();
     let body = json!({"key": key, "bytes": body.len()});
