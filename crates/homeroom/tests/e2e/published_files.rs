@@ -184,8 +184,8 @@ fn a_secret_that_is_missing_when_a_server_starts_is_read_once_it_is_there() {
                 assert_eq!(sent(&server), value("rotated"), "the value that it had");
             }
         }
-        std::fs::remove_file(&secret).unwrap();
         let log = server.stop().stderr;
+        std::fs::remove_file(&secret).unwrap();
         let told = log.lines().filter(|line| line.contains("goes on with the secrets that it had"));
         let told = told.filter(|line| line.contains("\"s\"") || line.contains("=s ")).count();
         assert_eq!(told, 2, "each time: {log}");
