@@ -31,7 +31,7 @@ THING = {
     "properties": {
         "name": {"type": "string", "minLength": 1, "maxLength": 20},
         "size": {"type": "integer", "minimum": 0, "exclusiveMaximum": 100},
-        "share": {"type": "number"},
+        "share": {"type": "number", "minimum": 0.1, "exclusiveMaximum": 100},
         "kind": {"enum": ["a", "b", 3]},
         "code": {"type": "string", "pattern": "^[A-Z]{2}[0-9]{1,4}$"},
         "parts": {
@@ -98,7 +98,7 @@ DOCUMENT = {
                     ),
                     parameter(
                         "near", "query",
-                        {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+                        {"type": "array", "items": {"type": "number", "minimum": -90.5, "maximum": 90.5}, "minItems": 2, "maxItems": 2},
                         style="form", explode=False,
                     ),
                     parameter("X-Level", "header", {"type": "integer", "minimum": 0, "maximum": 9}, True),

@@ -83,6 +83,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_number_is_the_nearest_one_to_its_text() {
+        for text in
+            ["99.99999999999999", "100.00000000000001", "0.1", "5e-324", "-2.2250738585072011e-308"]
+        {
+            let number = read(text.as_bytes()).unwrap();
+
+            assert_eq!(number.as_f64(), text.parse().ok(), "{text}: {number}");
+        }
+    }
+
+    #[test]
     fn json_is_read_unless_a_member_is_there_twice() {
         let text = r#"{"a": [1, -2, 3.5, "x", null, true, {"a": 1}], "b": "\u00e9"}"#;
 

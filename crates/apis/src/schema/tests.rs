@@ -115,6 +115,20 @@ fn each_keyword_is_checked() {
 }
 
 #[test]
+fn a_number_beside_a_bound_is_on_its_own_side() {
+    for (schema, text, fits) in [
+        (json!({"exclusiveMaximum": 100}), "99.99999999999999", true),
+        (json!({"maximum": 100}), "100.00000000000001", false),
+        (json!({"exclusiveMinimum": 100}), "100.00000000000001", true),
+        (json!({"minimum": 100}), "99.99999999999999", false),
+    ] {
+        let value = crate::unique_json::read(text.as_bytes()).unwrap();
+
+        assert_eq!(faults_of("3.1.0", &schema, &value).is_empty(), fits, "{schema} {text}");
+    }
+}
+
+#[test]
 fn openapi_3_0_has_rules_of_its_own() {
     let nullable = json!({"type": "string", "nullable": true});
     let exclusive = json!({"minimum": 1, "exclusiveMinimum": true});
