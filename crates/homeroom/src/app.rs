@@ -372,7 +372,11 @@ pub fn store_options(config: &Config) -> Options {
     options.scan_connections = config.budgets.store_scan_connections as usize;
     options.probes = config.budgets.store_probes as usize;
     options.list_deadline = config.store.list_deadline.0;
-    options.cache_kib = config.store.cache_kib;
+    options.cache_kib = config.store.cache_kib.unwrap_or(options.cache_kib);
+    options.wal_bytes_max = config.store.log_bytes();
+    if let Some(documents) = config.store.recent_documents {
+        options.recent_documents = documents as usize;
+    }
     options
 }
 

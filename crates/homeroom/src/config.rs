@@ -1,6 +1,7 @@
 //! Configuration: defaults, then `homeroom.toml`, then `HOMEROOM_SECTION__KEY`, then flags.
 //!
 //! Only this module reads these sources, once, into types; the origin of each value is known.
+//! Some sizes follow from the machine's memory where they are not set.
 //! `PGPASSWORD` is the password of a database whose URL has none, and `AWS_…` says what the settings of a
 //! bucket do not.
 
@@ -10,6 +11,7 @@ mod check;
 mod duration;
 mod error;
 mod layers;
+mod memory;
 mod place;
 mod secret;
 mod sections;
@@ -22,6 +24,7 @@ pub use budgets::BudgetsConfig;
 pub use duration::HumanDuration;
 pub use error::{ConfigError, Origin};
 pub use layers::Layers;
+use memory::Machine;
 pub use place::StorePlace;
 pub use sections::{
     Config, DEFAULT_VERSION, LogConfig, LogFormat, Part, RequestLog, ServerConfig, StandardConfig,
@@ -91,6 +94,7 @@ impl ConfigArgs {
             place.add_password(&password);
         }
         layers.add_bucket(&mut config, &|name| std::env::var(name).ok())?;
+        Machine::ask().size(&mut config.store);
         Ok((config, layers))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use homeroom_document::AuditProgress;
-use homeroom_store::{Options, Store, StoreError, StoreUrl};
+use homeroom_store::{Store, StoreError, StoreUrl};
 use serde_json::json;
 
 use crate::command::terminal::{ProgressLine, grouped};
@@ -136,15 +136,12 @@ struct Examined {
     free_bytes: Option<u64>,
 }
 
-/// The least free space on the store's disk: the largest that the write-ahead log usually becomes.
-const FREE_MIN: u64 = Options::WAL_BYTES_MAX;
-
 /// Says how little space is left on the disk of a store of this size, if that is a problem: less
-/// than the write-ahead log may need, or less than a copy of the store.
-fn scarce(space: Space, store_bytes: u64) -> Option<String> {
+/// than the write-ahead log usually becomes at most, or less than a copy of the store.
+fn scarce(space: Space, store_bytes: u64, log_bytes: u64) -> Option<String> {
     let mib = |bytes: u64| grouped(bytes >> 20);
-    if space.free < FREE_MIN {
-        let needed = mib(FREE_MIN);
+    if space.free < log_bytes {
+        let needed = mib(log_bytes);
         Some(format!("{} MiB are free; the write-ahead log may need {needed}", mib(space.free)))
     } else if space.free < store_bytes {
         let (free, needed) = (mib(space.free), mib(store_bytes));
@@ -179,7 +176,7 @@ fn examine(config: &Config, args: &DoctorArgs) -> Examined {
             name.push(ending);
             std::fs::metadata(name).map_or(0, |about| about.len())
         };
-        if let Some(what) = scarce(space, bytes("") + bytes("-wal")) {
+        if let Some(what) = scarce(space, bytes("") + bytes("-wal"), config.store.log_bytes()) {
             let place = file.parent().unwrap_or(file).display();
             found(
                 format!("{place}: {what}"),
@@ -267,8 +264,9 @@ mod tests {
     fn too_little_space_is_a_problem() {
         let space = |free| Space { free, size: 1 << 40 };
 
-        assert!(scarce(space(FREE_MIN - 1), 0).unwrap().ends_with("may need 64"));
-        assert!(scarce(space(1 << 30), 2 << 30).unwrap().contains("2,048"));
-        assert_eq!(scarce(space(2 << 30), 1 << 30), None);
+        let log = 64 << 20;
+        assert!(scarce(space(log - 1), 0, log).unwrap().ends_with("may need 64"));
+        assert!(scarce(space(1 << 30), 2 << 30, log).unwrap().contains("2,048"));
+        assert_eq!(scarce(space(2 << 30), 1 << 30, log), None);
     }
 }

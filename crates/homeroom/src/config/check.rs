@@ -1,5 +1,6 @@
 //! Checks values that fit their type but make no sense.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use homeroom_blobs::BucketSettings;
@@ -13,6 +14,10 @@ use super::sections::{BlobsConfig, Config, JobsConfig};
 const QUEUE_MAX: u32 = 1 << 20;
 /// The smallest number of reads that the database has not answered: one for each connection that they share.
 const PROBES_MIN: u32 = 2;
+/// The fewest and the most documents whose rows may wait in memory: the latter's take up to 5 GiB.
+const RECENT: RangeInclusive<u32> = 1_000..=(1 << 24);
+/// The smallest and the largest write-ahead log, in MiB.
+const LOG_MIB: RangeInclusive<u32> = 4..=65_536;
 /// The names of log levels, from nothing to everything.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
@@ -84,6 +89,16 @@ pub(super) fn flaw(config: &Config) -> Option<(&'static str, String)> {
     if !store.page_bytes.is_power_of_two() || !(512..=65_536).contains(&store.page_bytes) {
         let right = "must be a power of two from 512 to 65536, such as 4096";
         return Some(("store.page_bytes", right.into()));
+    }
+    if store.recent_documents.is_some_and(|documents| !RECENT.contains(&documents)) {
+        let right = format!("must be {} to {}", RECENT.start(), RECENT.end());
+        return Some(("store.recent_documents", right));
+    }
+    if !LOG_MIB.contains(&store.log_mib) {
+        return Some((
+            "store.log_mib",
+            format!("must be {} to {}", LOG_MIB.start(), LOG_MIB.end()),
+        ));
     }
     if store.list_deadline.0.is_zero() {
         return Some(("store.list_deadline", "must be longer than zero".into()));
@@ -182,6 +197,7 @@ fn wrong_level(directives: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::config::HumanDuration;
+    use crate::config::sections::StoreConfig;
 
     #[test]
     fn log_levels_apply_globally_or_to_a_module() {
@@ -221,6 +237,21 @@ mod tests {
         ];
         for (name, jobs) in wrong {
             let config = Config { jobs, ..Config::default() };
+
+            assert_eq!(flaw(&config).map(|(name, _)| name), Some(name));
+        }
+    }
+
+    #[test]
+    fn sizes_of_the_store_have_bounds() {
+        for (name, store) in [
+            (
+                "store.recent_documents",
+                StoreConfig { recent_documents: Some(0), ..StoreConfig::default() },
+            ),
+            ("store.log_mib", StoreConfig { log_mib: 0, ..StoreConfig::default() }),
+        ] {
+            let config = Config { store, ..Config::default() };
 
             assert_eq!(flaw(&config).map(|(name, _)| name), Some(name));
         }

@@ -258,6 +258,8 @@ fn names() -> Vec<(String, Value)> {
     config.standard.model = Some(PathBuf::new());
     config.store.url = StorePlace::read("sqlite:homeroom.db").ok();
     config.store.url_file = Some(PathBuf::new());
+    config.store.cache_kib = Some(16_384);
+    config.store.recent_documents = Some(262_144);
     config.log.requests_file = Some(PathBuf::new());
     config.log.audit_file = Some(PathBuf::new());
     config.server.client_rate = Some(50.0);

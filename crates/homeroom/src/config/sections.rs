@@ -195,8 +195,19 @@ pub struct StoreConfig {
     pub queue_time: HumanDuration,
     /// Longest time of a list or count. Default: `5s`.
     pub list_deadline: HumanDuration,
-    /// Page cache of each reading connection in KiB. Default: 16384.
-    pub cache_kib: u32,
+    /// Page cache of each reading connection in KiB, as far as it is used; the writer has four times as much.
+    /// Default: none, which means that all page caches together may take a 16th of the memory, with 2048 to 32768
+    /// for each connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_kib: Option<u32>,
+    /// For how many documents identities and references wait in memory until they move to the file, 100 to 320
+    /// bytes a document; after a crash a start reads up to three times as many documents. Default: none,
+    /// which means one for each 8 KiB of the memory, at least 16384 and at most 262144.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recent_documents: Option<u32>,
+    /// Size of the write-ahead log of a store in a file, in MiB, beyond which writes wait until it is in the
+    /// file. Default: 64.
+    pub log_mib: u32,
 }
 
 impl Default for StoreConfig {
@@ -209,7 +220,9 @@ impl Default for StoreConfig {
             queue: 1_024,
             queue_time: HumanDuration::from_secs(20),
             list_deadline: HumanDuration::from_secs(5),
-            cache_kib: 16_384,
+            cache_kib: None,
+            recent_documents: None,
+            log_mib: 64,
         }
     }
 }
@@ -230,6 +243,11 @@ impl StoreConfig {
             StoreUrl::Sqlite(file) => Some(socket_name(&file)),
             StoreUrl::Postgres(url) => socket_name_of_database(&self.data_dir, &url),
         }
+    }
+
+    /// Returns the size in bytes beyond which the write-ahead log is restarted.
+    pub fn log_bytes(&self) -> u64 {
+        u64::from(self.log_mib) << 20
     }
 
     /// Whether the store is a database, which several processes may have open.

@@ -27,8 +27,11 @@ fn setting(shown: &Ran, name: &str) -> (String, String) {
 fn a_later_source_wins_and_config_show_names_the_source() {
     let place = Place::new();
     let file = "[server]\nlisten = '127.0.0.1:1'\ndrain = '2m'\n[store]\nqueue = 5\n";
-    let environment =
-        [("HOMEROOM_STORE__QUEUE", "6"), ("HOMEROOM_SERVER__TRUST_FORWARDED", "true")];
+    let environment = [
+        ("HOMEROOM_STORE__QUEUE", "6"),
+        ("HOMEROOM_STORE__RECENT_DOCUMENTS", "5000"),
+        ("HOMEROOM_SERVER__TRUST_FORWARDED", "true"),
+    ];
 
     let shown = show(&place, file, &environment, &["--data-dir", "0123"]);
 
@@ -41,10 +44,15 @@ fn a_later_source_wins_and_config_show_names_the_source() {
         ("server.trust_forwarded", "true", "HOMEROOM_SERVER__TRUST_FORWARDED"),
         ("store.data_dir", "\"0123\"", "command line"),
         ("store.list_deadline", "\"5s\"", "default"),
+        ("store.recent_documents", "5000", "HOMEROOM_STORE__RECENT_DOCUMENTS"),
+        ("store.log_mib", "64", "default"),
         ("standard.version", "\"5.2.0\"", "default"),
     ] {
         assert_eq!(setting(&shown, name), (value.into(), origin.into()), "{name}");
     }
+    let (by_memory, origin) = setting(&shown, "store.cache_kib");
+    assert!(by_memory.parse().is_ok_and(|kib: u32| kib >= 2_048), "{by_memory}");
+    assert_eq!(origin, "default");
 }
 
 #[test]

@@ -49,6 +49,9 @@ impl Options {
     /// The most bytes of SQLite's write-ahead log before writes wait for it, unless something else is set.
     pub const WAL_BYTES_MAX: u64 = 64 << 20;
 
+    /// The page cache of each reading connection in KiB, unless something else is set.
+    pub const CACHE_KIB: u32 = 16_384;
+
     /// How many documents' identities and edges are kept in memory unless something else is set.
     pub const RECENT_DOCUMENTS: usize = 262_144;
 
@@ -65,7 +68,7 @@ impl Options {
             queue_time: Duration::from_secs(20),
             list_deadline: Duration::from_secs(5),
             page_bytes: 4_096,
-            cache_kib: 16_384,
+            cache_kib: Self::CACHE_KIB,
             wal_bytes_max: Self::WAL_BYTES_MAX,
             recent_documents: Self::RECENT_DOCUMENTS,
             silence_max: crate::postgres::SILENCE_MAX,
