@@ -71,7 +71,7 @@ impl Machine {
 
 /// Returns the machine's memory in bytes, from what the kernel says.
 ///
-/// Source: proc_meminfo(5), `MemTotal`.
+/// Source: `proc_meminfo(5)`, `MemTotal`.
 fn installed(meminfo: &str) -> Option<u64> {
     let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kib: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
