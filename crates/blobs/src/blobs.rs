@@ -14,6 +14,7 @@ use crate::limits::{Limits, OWNER_KIND_BYTES_MAX};
 use crate::listed::ListedTo;
 use crate::place::BlobPlace;
 use crate::read::Reading;
+use crate::rows::LANE;
 use crate::write::{Writing, Written};
 use crate::{rows, sql};
 
@@ -123,7 +124,7 @@ impl Blobs {
     /// Returns the write that removes a blob, for the plan that removes what names it. Its bytes are
     /// swept after a while, so that whoever reads them meanwhile gets them all.
     pub fn removal(id: BlobId, now: ChangedAt) -> Write {
-        Write::Part(Sql::new(sql::REMOVE, vec![id.to_string().into(), now.0.into()]))
+        rows::write(id, sql::REMOVE, vec![id.to_string().into(), now.0.into()])
     }
 
     /// Removes a blob, in a plan of its own.
@@ -172,17 +173,18 @@ impl Blobs {
                 Some(mark) => Decision::Write(vec![], mark.to_owned()),
                 None => {
                     let set = Sql::new(sql::SET_MARK, vec![new.as_str().into()]);
-                    Decision::Write(vec![Write::Part(set)], new.clone())
+                    Decision::Write(vec![Write::Rows(LANE.all(), set)], new.clone())
                 }
             }
         };
-        self.run(Plan { ask: vec![Ask::Part(Sql::new(sql::MARK, vec![]))], decide }).await
+        let ask = vec![Ask::Rows(LANE.all(), Sql::new(sql::MARK, vec![]))];
+        self.run(Plan { ask, decide }).await
     }
 
     pub(crate) async fn run<D>(&self, plan: Plan<D>) -> Result<D::Done, BlobError>
     where
         D: Decide<Refusal = BlobError>,
     {
-        Ok(self.store.run(plan).await?.value)
+        Ok(self.store.run_in(LANE, plan).await?.value)
     }
 }

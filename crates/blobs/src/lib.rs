@@ -54,5 +54,6 @@ pub use hand_over::HandOver;
 pub use limits::Limits;
 pub use place::BlobPlace;
 pub use read::Reading;
+pub use rows::LANE;
 pub use sweep::Swept;
 pub use write::{Writing, Written};

@@ -1,12 +1,21 @@
 //! Reads the rows of blobs.
 
-use homeroom_store::{ChangedAt, Snapshot, Sql, StoreError, Value};
+use homeroom_store::{ChangedAt, Lane, Snapshot, Sql, StoreError, Value, Write};
 
 use crate::blob::{Blob, BlobId, hash};
 use crate::sql;
 
+/// The lane of blobs. A plan that writes rows which name blobs together with these begins with it, and goes on with
+/// the lane of those rows, which comes later.
+pub const LANE: Lane = Lane::new("blob");
+
 /// Blobs that are read from a snapshot at a time.
 const PAGE: i64 = 500;
+
+/// Returns a write of the row of a blob.
+pub(crate) fn write(id: BlobId, text: &'static str, arguments: Vec<Value>) -> Write {
+    Write::Rows(LANE.rows(id), Sql::new(text, arguments))
+}
 
 /// Reads a row of [`sql::FIND`] or [`sql::PAGE`].
 pub(crate) fn blob(row: &[Value]) -> Result<Blob, StoreError> {

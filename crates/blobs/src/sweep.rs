@@ -79,8 +79,7 @@ impl Blobs {
             let removed = Sql::new(sql::REMOVED, vec![old.0.into(), limit.into()]);
             let found = self.store.query(removed).await?;
             let ids = found.iter().map(|row| rows::id(row)).collect::<Result<Vec<_>, _>>()?;
-            let forget =
-                |id: &BlobId| Write::Part(Sql::new(sql::FORGET, vec![id.to_string().into()]));
+            let forget = |id: &BlobId| rows::write(*id, sql::FORGET, vec![id.to_string().into()]);
             let writes: Vec<Write> = ids.iter().map(forget).collect();
             if writes.is_empty() {
                 return Ok(());

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use homeroom_store::{ChangedAt, Sql, Write};
+use homeroom_store::{ChangedAt, Write};
 use sha2::{Digest as _, Sha256};
 use tokio::io::AsyncWriteExt as _;
 
@@ -10,7 +10,7 @@ use crate::blob::{Blob, BlobId};
 use crate::error::BlobError;
 use crate::limits::Limits;
 use crate::place::BlobPlace;
-use crate::sql;
+use crate::{rows, sql};
 
 /// A blob that is being written. When it is dropped before it is finished, nothing is kept of it.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ impl Written {
             owner_kind.as_str().into(),
             created.0.into(),
         ];
-        Ok(Write::Part(Sql::new(sql::ADD, arguments)))
+        Ok(rows::write(*id, sql::ADD, arguments))
     }
 
     /// Returns the blob.

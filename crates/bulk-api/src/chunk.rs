@@ -7,7 +7,7 @@
 use homeroom_access::{Call, Caller, Scope};
 use homeroom_blobs::{BlobError, Blobs, Writing};
 use homeroom_http::{Kind, Problem, Response, empty_response, json_response};
-use homeroom_store::{Answer, Ask, ChangedAt, Decide, Decision, Plan, Sql, Write};
+use homeroom_store::{Answer, ChangedAt, Decide, Decision, Plan, Write};
 use http::StatusCode;
 use serde_json::json;
 
@@ -16,9 +16,9 @@ use crate::multipart::{FirstPart, boundary};
 use crate::operation::{Operation, UploadFile, chunk, file, number, rows};
 use crate::refused::{bad, not_found, of_blob, of_plan, of_store};
 use crate::service::BulkService;
-use crate::sql;
 use crate::status::Status;
 use crate::time::after;
+use crate::{row, sql};
 
 /// What blobs of chunks are for.
 const OWNER_KIND: &str = "bulk-chunk";
@@ -53,7 +53,7 @@ pub(crate) async fn post(service: BulkService, mut call: Call) -> Result<Respons
     let written = written.finish(now).await.map_err(of_blob)?;
     let row = written.row(now).map_err(of_blob)?;
     let plan = plan(&operation, &file, range, (row, written.blob().id.to_string()), now);
-    service.store().run(plan).await.map_err(of_plan)?;
+    service.run_with_blobs(plan).await.map_err(of_plan)?;
     Ok(empty_response(StatusCode::CREATED))
 }
 
@@ -157,10 +157,10 @@ fn plan(
     let (id, of) = (sent_to.id.to_string(), operation.id.to_string());
     let operation = operation.clone();
     let ask = vec![
-        Ask::Part(Sql::new(sql::FIND_FILE, vec![id.as_str().into()])),
-        Ask::Part(Sql::new(sql::FIND, vec![of.as_str().into()])),
-        Ask::Part(Sql::new(sql::CHUNKS, vec![id.as_str().into()])),
-        Ask::Part(Sql::new(sql::CHUNKS_OF_OPERATION, vec![of.as_str().into()])),
+        row::read(operation.id, sql::FIND_FILE, vec![id.as_str().into()]),
+        row::read(operation.id, sql::FIND, vec![of.as_str().into()]),
+        row::read(operation.id, sql::CHUNKS, vec![id.as_str().into()]),
+        row::read(operation.id, sql::CHUNKS_OF_OPERATION, vec![of.as_str().into()]),
     ];
     let decide = move |found: Vec<Answer>| {
         let mut found = found.into_iter();
@@ -195,17 +195,17 @@ fn plan(
             range.bytes.cast_signed().into(),
             blob.as_str().into(),
         ];
-        writes.push(Write::Part(Sql::new(sql::PUT_CHUNK, arguments)));
+        writes.push(row::write(operation.id, sql::PUT_CHUNK, arguments));
         let incomplete = Status::Incomplete.name();
         let arguments = vec![id.as_str().into(), incomplete.into(), homeroom_store::Value::Null];
-        writes.push(Write::Part(Sql::new(sql::SET_FILE, arguments)));
+        writes.push(row::write(operation.id, sql::SET_FILE, arguments));
         let arguments = vec![
             operation.id.to_string().into(),
             incomplete.into(),
             now.0.into(),
             after(now, UPLOAD_KEPT).0.into(),
         ];
-        writes.push(Write::Part(Sql::new(sql::SET, arguments)));
+        writes.push(row::write(operation.id, sql::SET, arguments));
         Decision::Write(writes, ())
     };
     Plan { ask, decide }

@@ -3,15 +3,14 @@
 use homeroom_access::Call;
 use homeroom_http::{Problem, Response, empty_response};
 use homeroom_jobs::{NewJob, Prepared};
-use homeroom_store::{
-    Answer, Ask, ChangedAt, Decide, Decision, Plan, Sql, StoreError, Uuid, Value, Write,
-};
+use homeroom_store::{Answer, ChangedAt, Decide, Decision, Plan, StoreError, Uuid, Value, Write};
 use http::StatusCode;
 use serde_json::json;
 
 use crate::limits::ENDED_KEPT;
 use crate::operation::{Chunk, Operation, UploadFile, chunk, file, operation, rows};
 use crate::refused::{bad, not_found, of_job, of_plan, of_store};
+use crate::row::{read, write};
 use crate::service::BulkService;
 use crate::sql;
 use crate::status::Status;
@@ -31,7 +30,7 @@ pub(crate) async fn post(service: BulkService, call: Call) -> Result<Response, P
     let job = service.jobs.prepare(NewJob::new(KIND, &operation.owner, input), now);
     let job = job.map_err(of_job)?;
     let plan = plan(operation.id, file.id, job, now);
-    service.store().run(plan).await.map_err(of_plan)?;
+    service.run(plan).await.map_err(of_plan)?;
     service.jobs.wake();
     Ok(empty_response(StatusCode::ACCEPTED))
 }
@@ -68,9 +67,9 @@ fn plan(
 ) -> Plan<impl Decide<Done = (), Refusal = Problem>> {
     let (of, own) = (id.to_string(), file_id.to_string());
     let ask = vec![
-        Ask::Part(Sql::new(sql::FIND, vec![of.as_str().into()])),
-        Ask::Part(Sql::new(sql::FILES, vec![of.as_str().into()])),
-        Ask::Part(Sql::new(sql::CHUNKS, vec![own.as_str().into()])),
+        read(id, sql::FIND, vec![of.as_str().into()]),
+        read(id, sql::FILES, vec![of.as_str().into()]),
+        read(id, sql::CHUNKS, vec![own.as_str().into()]),
         job.ask(),
     ];
     let decide = move |found: Vec<Answer>| {
@@ -94,7 +93,7 @@ fn plan(
                 Err(error) => Decision::Refuse(of_job(error)),
                 Ok(queued) => {
                     let arguments = vec![of.as_str().into(), job.id().to_string().into()];
-                    writes.extend([queued, Write::Part(Sql::new(sql::SET_JOB, arguments))]);
+                    writes.extend([queued, write(id, sql::SET_JOB, arguments)]);
                     Decision::Write(writes, ())
                 }
             },
@@ -128,11 +127,11 @@ fn decided(
     };
     let fault = fault.map_or(Value::Null, |message| upload_fault(&message).into());
     let arguments = vec![id.to_string().into(), status.name().into(), fault];
-    let mut writes = vec![Write::Part(Sql::new(sql::SET_FILE, arguments))];
+    let mut writes = vec![write(stored.id, sql::SET_FILE, arguments)];
     let expires = if whole == Status::Error { after(now, ENDED_KEPT) } else { stored.expires };
     let arguments =
         vec![stored.id.to_string().into(), whole.name().into(), now.0.into(), expires.0.into()];
-    writes.push(Write::Part(Sql::new(sql::SET, arguments)));
+    writes.push(write(stored.id, sql::SET, arguments));
     Ok((writes, all_ready))
 }
 

@@ -3,7 +3,7 @@
 use homeroom_access::Call;
 use homeroom_http::{Kind, Problem, Response, did_you_mean, json_response};
 use homeroom_model::Model;
-use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Uuid, Write};
+use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Uuid};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ use crate::limits::{
 };
 use crate::operation::{Operation, UploadFile, number, rows};
 use crate::refused::{bad, not_found, of_plan, too_many};
+use crate::row::{LANE, write};
 use crate::service::{BulkService, year};
 use crate::sql;
 use crate::status::Status;
@@ -46,7 +47,7 @@ pub(crate) async fn post(service: BulkService, mut call: Call) -> Result<Respons
     let files = files(&service.documents.catalog.model, &body, operation.id)?;
     let fingerprint = fingerprint(&body)?;
     let plan = plan(&operation, &files, fingerprint);
-    service.store().run(plan).await.map_err(of_plan)?;
+    service.run(plan).await.map_err(of_plan)?;
     let shown = operation.shown(&files, now).to_string();
     let mut response = json_response(StatusCode::CREATED, shown);
     let location = format!("{}{}/{}", call.base_url, call.path.trim_end_matches('/'), operation.id);
@@ -158,7 +159,8 @@ fn plan(
 ) -> Plan<impl homeroom_store::Decide<Done = (), Refusal = Problem>> {
     let id = operation.id.to_string();
     let organizations = serde_json::Value::from(operation.organizations.clone()).to_string();
-    let mut writes = vec![Write::Part(Sql::new(
+    let mut writes = vec![write(
+        operation.id,
         sql::ADD,
         vec![
             id.as_str().into(),
@@ -169,7 +171,7 @@ fn plan(
             operation.created.0.into(),
             operation.expires.0.into(),
         ],
-    ))];
+    )];
     for (place, file) in (0i64..).zip(files) {
         let arguments = vec![
             file.id.to_string().into(),
@@ -179,7 +181,7 @@ fn plan(
             file.interchange.as_str().into(),
             file.bytes.cast_signed().into(),
         ];
-        writes.push(Write::Part(Sql::new(sql::ADD_FILE, arguments)));
+        writes.push(write(operation.id, sql::ADD_FILE, arguments));
     }
     let bytes: u64 = files.iter().map(|file| file.bytes).sum();
     let decide = move |found: Vec<Answer>| {
@@ -198,6 +200,7 @@ fn plan(
         }
         Decision::Write(writes.clone(), ())
     };
-    let ask = vec![Ask::Part(Sql::new(sql::OPEN, vec![operation.owner.as_str().into()]))];
+    let open = Sql::new(sql::OPEN, vec![operation.owner.as_str().into()]);
+    let ask = vec![Ask::Rows(LANE.all(), open)];
     Plan { ask, decide }
 }

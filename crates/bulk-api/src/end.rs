@@ -2,14 +2,13 @@
 
 use homeroom_blobs::{BlobId, Blobs};
 use homeroom_http::Problem;
-use homeroom_store::{
-    Answer, Ask, ChangedAt, Decide, Decision, Plan, Sql, StoreError, Value, Write,
-};
+use homeroom_store::{Answer, ChangedAt, Decide, Decision, Plan, StoreError, Value, Write};
 
 use crate::commit::upload_fault;
 use crate::limits::ENDED_KEPT;
 use crate::operation::{Operation, operation, rows};
 use crate::refused::{of_plan, of_store};
+use crate::row::{read, write};
 use crate::service::BulkService;
 use crate::sql;
 use crate::status::Status;
@@ -32,10 +31,10 @@ pub(crate) fn plan(
     from: &'static [Status],
     now: ChangedAt,
 ) -> Plan<impl Decide<Done = bool, Refusal = Problem> + use<>> {
-    let id = ended.id.to_string();
+    let (own, id) = (ended.id, ended.id.to_string());
     let ask = vec![
-        Ask::Part(Sql::new(sql::FIND, vec![id.as_str().into()])),
-        Ask::Part(Sql::new(sql::BLOBS, vec![id.as_str().into()])),
+        read(own, sql::FIND, vec![id.as_str().into()]),
+        read(own, sql::BLOBS, vec![id.as_str().into()]),
     ];
     let decide = move |found: Vec<Answer>| {
         let mut found = found.into_iter();
@@ -50,14 +49,14 @@ pub(crate) fn plan(
         let mut writes = end.writes.clone();
         writes.extend(removals(&blobs, now));
         let of = || vec![id.as_str().into()];
-        writes.push(Write::Part(Sql::new(sql::REMOVE_CHUNKS, of())));
+        writes.push(write(own, sql::REMOVE_CHUNKS, of()));
         let arguments = vec![
             id.as_str().into(),
             end.status.name().into(),
             now.0.into(),
             after(now, ENDED_KEPT).0.into(),
         ];
-        writes.push(Write::Part(Sql::new(sql::SET, arguments)));
+        writes.push(write(own, sql::SET, arguments));
         Decision::Write(writes, true)
     };
     Plan { ask, decide }
@@ -81,11 +80,11 @@ pub(crate) async fn give_up(
     for file in service.files(ended.id).await? {
         let arguments =
             vec![file.id.to_string().into(), Status::Error.name().into(), upload_fault(why).into()];
-        writes.push(Write::Part(Sql::new(sql::SET_FILE, arguments)));
+        writes.push(write(ended.id, sql::SET_FILE, arguments));
     }
     let end = End { status: Status::Error, writes };
     let plan = plan(ended, end, &[Status::Ready, Status::Started], now);
-    service.store().run(plan).await.map_err(of_plan)?;
+    service.run_with_blobs(plan).await.map_err(of_plan)?;
     Ok(())
 }
 
@@ -96,10 +95,10 @@ pub(crate) async fn expire(
     now: ChangedAt,
 ) -> Result<(), Problem> {
     let arguments = vec![ended.id.to_string().into(), Status::Expired.name().into()];
-    let writes = vec![Write::Part(Sql::new(sql::SET_FILES, arguments))];
+    let writes = vec![write(ended.id, sql::SET_FILES, arguments)];
     let end = End { status: Status::Expired, writes };
     let plan = plan(ended, end, &[Status::Initialized, Status::Incomplete], now);
-    service.store().run(plan).await.map_err(of_plan)?;
+    service.run_with_blobs(plan).await.map_err(of_plan)?;
     Ok(())
 }
 
@@ -111,17 +110,17 @@ pub(crate) async fn remove(
 ) -> Result<(), Problem> {
     let exceptions: Vec<BlobId> =
         service.files(ended.id).await?.iter().filter_map(|file| file.exceptions).collect();
-    let id = ended.id.to_string();
-    let ask = vec![Ask::Part(Sql::new(sql::BLOBS, vec![id.as_str().into()]))];
+    let (own, id) = (ended.id, ended.id.to_string());
+    let ask = vec![read(ended.id, sql::BLOBS, vec![id.as_str().into()])];
     let decide = move |found: Vec<Answer>| -> Decision<(), StoreError> {
         let mut writes = removals(&rows(found.into_iter().next()), now);
         writes.extend(exceptions.iter().map(|id| Blobs::removal(*id, now)));
         for text in [sql::REMOVE_CHUNKS, sql::REMOVE_FILES, sql::REMOVE] {
-            writes.push(Write::Part(Sql::new(text, vec![id.as_str().into()])));
+            writes.push(write(own, text, vec![id.as_str().into()]));
         }
         Decision::Write(writes, ())
     };
-    service.store().run(Plan { ask, decide }).await.map_err(|refused| match refused {
+    service.run_with_blobs(Plan { ask, decide }).await.map_err(|refused| match refused {
         homeroom_store::Refused::Decision(error) | homeroom_store::Refused::Store(error) => {
             of_store(error)
         }

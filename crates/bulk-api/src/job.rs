@@ -11,7 +11,7 @@ use homeroom_bulk::{
     FileCounts, LoadError, LoadOptions, Phase, Progress, Rights, Summary, load_as,
 };
 use homeroom_jobs::{Failed, Kind, Running, Stop};
-use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Uuid, Write};
+use homeroom_store::{Answer, ChangedAt, Decision, Plan, Uuid, Write};
 use serde_json::{Value, json};
 use tokio::io::AsyncBufReadExt as _;
 
@@ -20,6 +20,7 @@ use crate::end::{End, give_up, plan};
 use crate::exceptions::ExceptionsOut;
 use crate::limits::{ATTEMPTS_MAX, CAUSES_MAX, RUNNING_MAX};
 use crate::operation::{Operation, UploadFile, operation, rows};
+use crate::row::{read, write};
 use crate::service::BulkService;
 use crate::spool::Spool;
 use crate::sql;
@@ -171,8 +172,8 @@ fn again(problem: &homeroom_http::Problem) -> Failed {
 
 /// Says that the load has begun.
 async fn start(service: &BulkService, of: &Operation) -> Result<(), Failed> {
-    let id = of.id.to_string();
-    let ask = vec![Ask::Part(Sql::new(sql::FIND, vec![id.as_str().into()]))];
+    let (own, id) = (of.id, of.id.to_string());
+    let ask = vec![read(own, sql::FIND, vec![id.as_str().into()])];
     let decide = move |found: Vec<Answer>| -> Decision<(), String> {
         let stored = rows(found.into_iter().next());
         let stored = stored.first().map(|row| operation(row)).transpose();
@@ -184,12 +185,12 @@ async fn start(service: &BulkService, of: &Operation) -> Result<(), Failed> {
         }
         let started = Status::Started.name();
         let arguments = vec![id.as_str().into(), started.into()];
-        let files = Write::Part(Sql::new(sql::SET_FILES, arguments));
+        let files = write(own, sql::SET_FILES, arguments);
         let (now, expires) = (ChangedAt::now().0, stored.expires.0);
         let arguments = vec![id.as_str().into(), started.into(), now.into(), expires.into()];
-        Decision::Write(vec![files, Write::Part(Sql::new(sql::SET, arguments))], ())
+        Decision::Write(vec![files, write(own, sql::SET, arguments)], ())
     };
-    let ran = service.store().run(Plan { ask, decide }).await;
+    let ran = service.run(Plan { ask, decide }).await;
     ran.map(|_| ()).map_err(|refused| {
         Failed::Again(match refused {
             homeroom_store::Refused::Decision(why) => why,
@@ -244,12 +245,12 @@ async fn end(
             homeroom_store::Value::Null
         };
         let arguments = vec![id.as_str().into(), status.name().into(), fault];
-        writes.push(Write::Part(Sql::new(sql::SET_FILE, arguments)));
+        writes.push(write(operation.id, sql::SET_FILE, arguments));
         let written = out.finish(&service.blobs, now).await;
         if let Some(written) = written.map_err(|error| failed(error.to_string()))? {
             writes.push(written.row);
             let arguments = vec![id.as_str().into(), written.blob.into(), written.marks.into()];
-            writes.push(Write::Part(Sql::new(sql::SET_EXCEPTIONS, arguments)));
+            writes.push(write(operation.id, sql::SET_EXCEPTIONS, arguments));
         }
     }
     let mut summary = summary.clone();
@@ -258,10 +259,10 @@ async fn end(
     let summary = serde_json::to_value(&summary).map_err(|error| failed(error.to_string()))?;
     let summary = without_folder(summary, &folder).to_string();
     let arguments = vec![operation.id.to_string().into(), summary.into()];
-    writes.push(Write::Part(Sql::new(sql::SET_SUMMARY, arguments)));
+    writes.push(write(operation.id, sql::SET_SUMMARY, arguments));
     let end = End { status: all, writes };
     let plan = plan(operation, end, &[Status::Ready, Status::Started], now);
-    let ran = service.store().run(plan).await;
+    let ran = service.run_with_blobs(plan).await;
     ran.map(|_| ()).map_err(|refused| match refused {
         homeroom_store::Refused::Decision(problem) => again(&problem),
         homeroom_store::Refused::Store(error) => failed(error.to_string()),

@@ -23,6 +23,7 @@ mod operation;
 mod read;
 mod refused;
 mod routes;
+mod row;
 mod service;
 mod spool;
 mod sql;

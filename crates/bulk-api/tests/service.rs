@@ -5,6 +5,8 @@
 mod clauses;
 #[path = "service/ends.rs"]
 mod ends;
+#[path = "service/lanes.rs"]
+mod lanes;
 #[path = "service/loads.rs"]
 mod loads;
 #[path = "service/strategies.rs"]

@@ -1,13 +1,13 @@
 //! Single files of a version: added, replaced, removed, with the blobs that nothing needs afterwards.
 
 use homeroom_blobs::{Blobs, Written};
-use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Write};
+use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Write};
 
 use crate::course::{CourseFile, blob_id};
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::import::hex;
-use crate::row::{Columns, json_column, rows_of, write};
+use crate::row::{Columns, json_column, read, rows_of, write};
 use crate::sql;
 use crate::version::{About, Version};
 
@@ -87,7 +87,7 @@ impl Courses {
             writes.extend(old.removal(now));
             Decision::Write(writes, ())
         };
-        self.run(Plan { ask, decide }).await
+        self.run_with_blobs(Plan { ask, decide }).await
     }
 
     /// Removes a file of a version.
@@ -119,7 +119,7 @@ impl Courses {
             writes.extend(old.removal(ChangedAt(now)));
             Decision::Write(writes, ())
         };
-        self.run(Plan { ask, decide }).await
+        self.run_with_blobs(Plan { ask, decide }).await
     }
 }
 
@@ -128,9 +128,9 @@ fn asks(course: &str, version: i64, path: &str) -> Vec<Ask> {
     let of_version = vec![course.into(), version.into()];
     let of_file = || vec![course.into(), version.into(), path.into()];
     vec![
-        Ask::Part(Sql::new(sql::VERSION, of_version)),
-        Ask::Part(Sql::new(sql::FILE, of_file())),
-        Ask::Part(Sql::new(sql::FILES_OF_SAME_BLOB, of_file())),
+        read(sql::VERSION, of_version),
+        read(sql::FILE, of_file()),
+        read(sql::FILES_OF_SAME_BLOB, of_file()),
     ]
 }
 

@@ -1,11 +1,11 @@
 //! Gives interactions and objectives that an older Homeroom has saved the rows that they have now.
 
-use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Value, Write};
+use homeroom_store::{Answer, Decision, Plan, Value, Write};
 
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::items::Items;
-use crate::row::{Columns, Row, asks_of, rows_of, write, writes_of};
+use crate::row::{Columns, Row, asks_of, read, rows_of, write, writes_of};
 use crate::run_time::ActivityState;
 use crate::sql;
 
@@ -76,7 +76,7 @@ impl Courses {
     async fn carry_together(&self, part: &Part, keys: Vec<Row>) -> Result<(), Error> {
         let mut ask = vec![];
         for key in &keys {
-            let one = Ask::Part(Sql::new(part.state, key.clone()));
+            let one = read(part.state, key.clone());
             ask.extend(asks_of(&registration_of(key)?, vec![one]));
         }
         let decide = move |found: Vec<Answer>| -> Decision<(), Error> {
@@ -92,7 +92,7 @@ impl Courses {
             }
             Decision::Write(writes, ())
         };
-        self.run_apart(Plan { ask, decide }).await
+        self.run(Plan { ask, decide }).await
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
+use homeroom_store::{Answer, Decision, Plan, Write};
 
 pub(crate) use self::acknowledged::Acknowledged;
 pub(crate) use self::sent::{COMMIT_BYTES_MAX, Commit};
@@ -22,7 +22,7 @@ use crate::courses::Courses;
 use crate::error::Error;
 use crate::items::{self, Items};
 use crate::launch_record::Launch;
-use crate::row::{Columns, Row, asks_of, json_column, rows_of, write, writes_of};
+use crate::row::{Columns, Row, asks_of, json_column, read, rows_of, write, writes_of};
 use crate::run_time::{
     ACTIVITY_BYTES_MAX, ActivityState, Completion, Forgotten, Held, LaunchState, Own, Place,
     Progress, Session, Turn, apply, attempt_limit, finish, whole,
@@ -68,21 +68,21 @@ impl Courses {
         let instance = launch.instance;
         let mut of_launch = vec![registration.as_str().into(), instance.into()];
         of_launch.extend([launch.created.into(), launch.id.as_str().into()]);
-        let mut ask = vec![Ask::Part(Sql::new(sql::COMMIT_REGISTRATION, of_launch))];
+        let mut ask = vec![read(sql::COMMIT_REGISTRATION, of_launch)];
         if let Some(left) = &left {
             let arguments = vec![registration.as_str().into(), left.as_str().into()];
-            ask.push(Ask::Part(Sql::new(sql::LAUNCH_OF, arguments)));
+            ask.push(read(sql::LAUNCH_OF, arguments));
         }
         for (activity, _) in &checked.parts {
             let arguments =
                 vec![registration.as_str().into(), instance.into(), activity.as_str().into()];
-            ask.push(Ask::Part(Sql::new(sql::COMMIT_ACTIVITY, arguments)));
+            ask.push(read(sql::COMMIT_ACTIVITY, arguments));
         }
         // Whether the course is completed depends on all activities, where there are several.
         let is_single = version.tree.launchable().len() == 1;
         if !is_single {
             let arguments = vec![registration.as_str().into(), instance.into()];
-            ask.push(Ask::Part(Sql::new(sql::ACTIVITIES, arguments)));
+            ask.push(read(sql::ACTIVITIES, arguments));
         }
         let watch = Arc::new(self.watch(&version, now).await?);
         let ask = asks_of(&registration, ask);
@@ -95,7 +95,7 @@ impl Courses {
                 Err(error) => Decision::Refuse(error),
             }
         };
-        let (done, is_noticed) = self.run_apart(Plan { ask, decide }).await?;
+        let (done, is_noticed) = self.run(Plan { ask, decide }).await?;
         if is_noticed {
             self.noticed.notify_one();
         }

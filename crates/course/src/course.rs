@@ -1,12 +1,12 @@
 //! Courses and their versions, as they are stored.
 
 use homeroom_blobs::{BlobId, Blobs};
-use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Write};
+use homeroom_store::{Answer, ChangedAt, Decision, Plan, Write};
 
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::package::{Activity, Finding, Standard};
-use crate::row::{Columns, Row, rows_of, write};
+use crate::row::{Columns, Row, read, rows_of, write};
 use crate::settings::Settings;
 use crate::sql;
 use crate::version::{About, Version};
@@ -125,8 +125,8 @@ impl Courses {
         now: i64,
     ) -> Result<(), Error> {
         let ask = vec![
-            Ask::Part(Sql::new(sql::COURSE, vec![course.into()])),
-            Ask::Part(Sql::new(sql::VERSION, vec![course.into(), version.into()])),
+            read(sql::COURSE, vec![course.into()]),
+            read(sql::VERSION, vec![course.into(), version.into()]),
         ];
         let id = course.to_owned();
         let decide = move |found: Vec<Answer>| -> Decision<(), Error> {
@@ -155,10 +155,10 @@ impl Courses {
         self.course(course).await?;
         let key = || vec![course.into(), version.into()];
         let ask = vec![
-            Ask::Part(Sql::new(sql::COURSE, vec![course.into()])),
-            Ask::Part(Sql::new(sql::VERSIONS, vec![course.into()])),
-            Ask::Part(Sql::new(sql::REGISTRATIONS_OF_VERSION, key())),
-            Ask::Part(Sql::new(sql::FILE_BLOBS, key())),
+            read(sql::COURSE, vec![course.into()]),
+            read(sql::VERSIONS, vec![course.into()]),
+            read(sql::REGISTRATIONS_OF_VERSION, key()),
+            read(sql::FILE_BLOBS, key()),
         ];
         let id = course.to_owned();
         let decide = move |found: Vec<Answer>| -> Decision<bool, Error> {
@@ -168,7 +168,7 @@ impl Courses {
                 Err(error) => Decision::Refuse(error),
             }
         };
-        if self.run(Plan { ask, decide }).await? {
+        if self.run_with_blobs(Plan { ask, decide }).await? {
             return self.delete_course(course, now).await;
         }
         self.forget(course);
@@ -178,7 +178,7 @@ impl Courses {
     async fn remove_version(&self, version: &Version, now: i64) -> Result<(), Error> {
         let key = vec![version.course.as_str().into(), version.version.into()];
         let blobs = self.list(sql::FILE_BLOBS, key).await?;
-        self.write(removal_of(version, &blobs, now)).await
+        self.write_with_blobs(removal_of(version, &blobs, now)).await
     }
 
     /// Adds a version of a course, or the course with its first version. `writes` belong to it.
@@ -189,7 +189,7 @@ impl Courses {
         now: i64,
     ) -> Result<i64, Error> {
         let course = new.course.clone();
-        let ask = vec![Ask::Part(Sql::new(sql::COURSE, vec![course.as_str().into()]))];
+        let ask = vec![read(sql::COURSE, vec![course.as_str().into()])];
         let decide = move |found: Vec<Answer>| -> Decision<i64, Error> {
             let rows = rows_of(found.into_iter().next());
             let known = match rows.first().map(Course::of).transpose() {
@@ -208,7 +208,7 @@ impl Courses {
             all.extend(new.writes(known.is_some(), version, now));
             Decision::Write(all, version)
         };
-        let version = self.run(Plan { ask, decide }).await?;
+        let version = self.run_with_blobs(Plan { ask, decide }).await?;
         self.forget(&course);
         Ok(version)
     }

@@ -120,26 +120,30 @@ impl Courses {
         Ok(self.rows(text, arguments).await?.into_iter().next())
     }
 
+    /// Runs a plan about courses and jobs.
     pub(crate) async fn run<D>(&self, plan: Plan<D>) -> Result<D::Done, Error>
-    where
-        D: Decide<Refusal = Error>,
-    {
-        Ok(self.store.run(plan).await?.value)
-    }
-
-    /// Runs a plan in the lane of courses: it is about nothing else, such as blobs.
-    pub(crate) async fn run_apart<D>(&self, plan: Plan<D>) -> Result<D::Done, Error>
     where
         D: Decide<Refusal = Error>,
     {
         Ok(self.store.run_in(LANE, plan).await?.value)
     }
 
+    /// Runs a plan that may write blobs, too: their lane comes before that of courses.
+    pub(crate) async fn run_with_blobs<D>(&self, plan: Plan<D>) -> Result<D::Done, Error>
+    where
+        D: Decide<Refusal = Error>,
+    {
+        Ok(self.store.run_in(homeroom_blobs::LANE, plan).await?.value)
+    }
+
     /// Writes without asking anything first.
     pub(crate) async fn write(&self, writes: Vec<Write>) -> Result<(), Error> {
-        let decide =
-            move |_: Vec<Answer>| -> Decision<(), Error> { Decision::Write(writes.clone(), ()) };
-        self.run(Plan { ask: vec![], decide }).await
+        self.run(blind(writes)).await
+    }
+
+    /// Does the same where there may be blobs among it.
+    pub(crate) async fn write_with_blobs(&self, writes: Vec<Write>) -> Result<(), Error> {
+        self.run_with_blobs(blind(writes)).await
     }
 
     /// Asks for one row, changes it, and writes. The future owns what it needs.
@@ -160,8 +164,8 @@ impl Courses {
                 Err(error) => Decision::Refuse(error),
             }
         };
-        let plan = Plan { ask: vec![Ask::Part(ask)], decide };
-        Box::pin(async move { Ok(store.run(plan).await?.value) })
+        let plan = Plan { ask: vec![Ask::Rows(LANE.all(), ask)], decide };
+        Box::pin(async move { Ok(store.run_in(LANE, plan).await?.value) })
     }
 
     /// Returns a version of a course, from memory if it was read lately.
@@ -196,4 +200,11 @@ impl Courses {
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         versions.retain(|(known, _), _| known != course);
     }
+}
+
+/// Returns the plan that asks nothing.
+fn blind(writes: Vec<Write>) -> Plan<impl Decide<Done = (), Refusal = Error>> {
+    let decide =
+        move |_: Vec<Answer>| -> Decision<(), Error> { Decision::Write(writes.clone(), ()) };
+    Plan { ask: vec![], decide }
 }

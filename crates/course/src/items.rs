@@ -202,7 +202,7 @@ mod tests {
         let key = ["r".into(), 0.into(), "a".into()];
         let writes = Items::of(after).writes(&Items::of(before), &key, has_ended);
         let shown = writes.into_iter().map(|write| {
-            let Write::Part(sql) = write else { panic!("{write:?}") };
+            let Write::Rows(_, sql) = write else { panic!("{write:?}") };
             let words: Vec<_> = sql.text.split_whitespace().take(3).collect();
             (words.join(" "), sql.arguments[5].as_integer().unwrap())
         });

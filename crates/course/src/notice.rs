@@ -3,12 +3,12 @@
 
 use homeroom_client::Url;
 use homeroom_jobs::{NewJob, Prepared};
-use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Uuid, Write};
+use homeroom_store::{Answer, ChangedAt, Decision, Plan, Sql, Uuid, Write};
 use serde_json::json;
 
 use crate::courses::Courses;
 use crate::error::Error;
-use crate::row::{Columns, Row, rows_of, write};
+use crate::row::{Columns, Row, read, rows_of, write};
 use crate::sql;
 
 /// The topic of a registration's changes.
@@ -152,7 +152,7 @@ impl Courses {
 
     /// Queues the job of a notice, unless it has one by now. Returns whether there was room.
     async fn queue_notice(&self, id: String, job: Prepared) -> Result<bool, Error> {
-        let ask = vec![Ask::Part(Sql::new(sql::NOTICE, vec![id.as_str().into()])), job.ask()];
+        let ask = vec![read(sql::NOTICE, vec![id.as_str().into()]), job.ask()];
         let decide = move |found: Vec<Answer>| -> Decision<bool, Error> {
             let mut found = found.into_iter();
             let known = rows_of(found.next());

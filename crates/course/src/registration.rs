@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Uuid, Write};
+use homeroom_store::{Answer, Decision, Plan, Sql, Uuid, Write};
 
 use crate::course::Course;
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::learner::{Learner, NamedLearner};
-use crate::row::{Columns, Row, json_column, rows_of, write};
+use crate::row::{Columns, Row, json_column, read, rows_of, write};
 use crate::run_time::{ActivityState, Progress};
 use crate::settings::Settings;
 use crate::sql;
@@ -236,10 +236,7 @@ impl Courses {
     pub(crate) async fn reset_global(&self, id: &str, now: i64) -> Result<(), Error> {
         let known = self.registration(id, None).await?;
         let key = || vec![known.id.as_str().into(), known.instance.into()];
-        let ask = vec![
-            Ask::Part(Sql::new(sql::INSTANCE, key())),
-            Ask::Part(Sql::new(sql::ACTIVITIES, key())),
-        ];
+        let ask = vec![read(sql::INSTANCE, key()), read(sql::ACTIVITIES, key())];
         let id = known.id.clone();
         let decide = move |found: Vec<Answer>| match without_globals(&id, found, now) {
             Ok(writes) => Decision::Write(writes, ()),
@@ -251,9 +248,9 @@ impl Courses {
     /// Adds a registration. The same registration again changes nothing.
     pub(crate) async fn register(&self, new: NewRegistration, now: i64) -> Result<(), Error> {
         let ask = vec![
-            Ask::Part(Sql::new(sql::COURSE, vec![new.course.as_str().into()])),
-            Ask::Part(Sql::new(sql::REGISTRATION, vec![new.id.as_str().into()])),
-            Ask::Part(Sql::new(sql::LEARNER, vec![new.learner.id.as_str().into()])),
+            read(sql::COURSE, vec![new.course.as_str().into()]),
+            read(sql::REGISTRATION, vec![new.id.as_str().into()]),
+            read(sql::LEARNER, vec![new.learner.id.as_str().into()]),
         ];
         if let Some(version) = new.version {
             // A version that is not there is refused before the plan.

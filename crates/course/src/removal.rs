@@ -1,11 +1,11 @@
 //! The end of a registration, or of one of its instances.
 
-use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
+use homeroom_store::{Answer, Decision, Plan, Write};
 
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::notice::REGISTRATION_CHANGED;
-use crate::row::{Columns, rows_of, write};
+use crate::row::{Columns, read, rows_of, write};
 use crate::sql;
 
 /// Returns the writes that remove all of a registration.
@@ -50,7 +50,7 @@ fn removal_of_instance(id: &str, instance: i64) -> Vec<Write> {
 impl Courses {
     /// Removes an instance with all that belongs to it; with the last one, the registration.
     pub(crate) async fn delete_instance(&self, id: &str, instance: i64) -> Result<(), Error> {
-        let ask = vec![Ask::Part(Sql::new(sql::INSTANCE_NUMBERS, vec![id.into()]))];
+        let ask = vec![read(sql::INSTANCE_NUMBERS, vec![id.into()])];
         let own = id.to_owned();
         let decide = move |found: Vec<Answer>| -> Decision<(), Error> {
             let rows = rows_of(found.into_iter().next());

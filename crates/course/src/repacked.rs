@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use homeroom_blobs::{Blob, Blobs, Written};
-use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql};
+use homeroom_store::{Answer, ChangedAt, Decision, Plan};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -13,7 +13,7 @@ use crate::courses::Courses;
 use crate::error::Error;
 use crate::import::PACKAGE;
 use crate::package::Standard;
-use crate::row::{rows_of, write};
+use crate::row::{read, rows_of, write};
 use crate::sql;
 use crate::version::Version;
 
@@ -121,7 +121,7 @@ impl Courses {
                 Err(error) => Decision::Refuse(error),
             }
         };
-        self.run(Plan { ask: vec![Ask::Part(Sql::new(sql::VERSION, key))], decide }).await?;
+        self.run_with_blobs(Plan { ask: vec![read(sql::VERSION, key)], decide }).await?;
         self.forget(&version.course);
         Ok(blob)
     }

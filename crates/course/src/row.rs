@@ -18,9 +18,14 @@ pub(crate) fn rows_of(answer: Option<Answer>) -> Vec<Row> {
     }
 }
 
-/// Creates a write of this part's tables.
+/// Creates a question about any rows of this part's tables.
+pub(crate) fn read(text: &'static str, arguments: Vec<Value>) -> Ask {
+    Ask::Rows(LANE.all(), Sql::new(text, arguments))
+}
+
+/// Creates a write of any rows of this part's tables.
 pub(crate) fn write(text: &'static str, arguments: Vec<Value>) -> Write {
-    Write::Part(Sql::new(text, arguments))
+    Write::Rows(LANE.all(), Sql::new(text, arguments))
 }
 
 /// Returns what a column of JSON keeps of a value; [`Columns::json`] reads it back.
@@ -36,7 +41,7 @@ pub(crate) fn json_column(value: &impl serde::Serialize, what: &str) -> Result<V
 /// do not wait for it.
 pub(crate) fn asks_of(registration: &str, asks: Vec<Ask>) -> Vec<Ask> {
     let narrow = |ask| match ask {
-        Ask::Part(sql) => Ask::Rows(LANE.rows(registration), sql),
+        Ask::Rows(rows, sql) if rows == LANE.all() => Ask::Rows(LANE.rows(registration), sql),
         other => other,
     };
     asks.into_iter().map(narrow).collect()
@@ -45,7 +50,7 @@ pub(crate) fn asks_of(registration: &str, asks: Vec<Ask>) -> Vec<Ask> {
 /// Returns writes of this part as such of the rows of one registration.
 pub(crate) fn writes_of(registration: &str, writes: Vec<Write>) -> Vec<Write> {
     let narrow = |write| match write {
-        Write::Part(sql) => Write::Rows(LANE.rows(registration), sql),
+        Write::Rows(rows, sql) if rows == LANE.all() => Write::Rows(LANE.rows(registration), sql),
         other => other,
     };
     writes.into_iter().map(narrow).collect()

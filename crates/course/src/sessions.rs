@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use homeroom_store::{Answer, Ask, ChangedAt, Decision, Plan, Sql, Write};
+use homeroom_store::{Answer, ChangedAt, Decision, Plan, Write};
 
 use crate::courses::Courses;
 use crate::error::Error;
 use crate::options::micros;
-use crate::row::{Columns, json_column, rows_of, write};
+use crate::row::{Columns, asks_of, json_column, read, rows_of, write, writes_of};
 use crate::run_time::{ActivityState, Completion, Progress, finish, time_out, whole};
 use crate::settings::Settings;
 use crate::sql;
@@ -97,13 +97,13 @@ impl Courses {
         };
         let watch = self.watch(&version, now).await?;
         let key = || vec![silent.registration.as_str().into(), silent.instance.into()];
-        let ask = vec![
-            Ask::Part(Sql::new(sql::SILENT_REGISTRATION, key())),
-            Ask::Part(Sql::new(sql::ACTIVITIES, key())),
-        ];
+        let ask = vec![read(sql::SILENT_REGISTRATION, key()), read(sql::ACTIVITIES, key())];
+        let ask = asks_of(&silent.registration, ask);
         let end = Arc::new(End { silent, version, watch, since, now });
         let decide = move |found: Vec<Answer>| match end.decide(found, gone.clone()) {
-            Ok((writes, told)) => Decision::Write(writes, told),
+            Ok((writes, told)) => {
+                Decision::Write(writes_of(&end.silent.registration, writes), told)
+            }
             Err(error) => Decision::Refuse(error),
         };
         self.run(Plan { ask, decide }).await

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use homeroom_store::{Answer, Ask, Decision, Plan, Sql, Write};
+use homeroom_store::{Answer, Ask, Decision, Plan, Write};
 
 use crate::courses::Courses;
 use crate::error::Error;
-use crate::row::{Columns, rows_of, write};
+use crate::row::{Columns, read, rows_of, write};
 use crate::sql;
 
 /// Most tags of one thing.
@@ -132,9 +132,7 @@ impl Courses {
     ) -> Result<(), Error> {
         let things: Vec<_> =
             things.into_iter().map(|((of, id), tags)| (of, id, trimmed(tags))).collect();
-        let ask = |(of, id, _): &(Tagged, String, _)| {
-            Ask::Part(Sql::new(of.find(), vec![id.as_str().into()]))
-        };
+        let ask = |(of, id, _): &(Tagged, String, _)| read(of.find(), vec![id.as_str().into()]);
         let ask: Vec<Ask> = things.iter().map(ask).collect();
         let decide = move |found: Vec<Answer>| match changed(change, &things, found, now) {
             Ok(writes) => Decision::Write(writes, ()),

@@ -5,7 +5,12 @@
 //! ([`Options::strict`]). `HOMEROOM_TEST_ON` is passed from a test program to the one that it
 //! starts.
 
-use homeroom_store::{Options, Sql, Store, StoreError, StoreUrl};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use homeroom_store::{
+    Answer, Ask, Decision, Lane, Options, Plan, Sql, Store, StoreError, StoreUrl, Uuid,
+};
 
 /// Printed where there is no PostgreSQL to test on.
 pub const SKIPPED: &str = "skipped: HOMEROOM_TEST_POSTGRES names no PostgreSQL";
@@ -105,4 +110,41 @@ pub fn url_of(store: &Store, database: &str) -> String {
     let schema = rows[0][0].as_text().expect("a schema has a name");
     let divider = if database.contains('?') { '&' } else { '?' };
     format!("{database}{divider}options=-csearch_path%3D{schema}")
+}
+
+/// Keeps lanes of a store in PostgreSQL from others, and its documents if no lane is named, by a plan each that
+/// does not decide; for at most five seconds, after which the database ends an idle transaction. They are free
+/// when what is returned is dropped. In a store in a file nothing is held: its one writer runs all plans.
+///
+/// # Panics
+///
+/// When such a plan is not begun.
+pub fn hold(store: &Store, lanes: &[Option<Lane>]) -> Vec<Sender<()>> {
+    if matches!(store.url(), StoreUrl::Sqlite(_)) {
+        return vec![];
+    }
+    lanes.iter().map(|lane| hold_one(store.clone(), *lane)).collect()
+}
+
+fn hold_one(store: Store, lane: Option<Lane>) -> Sender<()> {
+    let (begun, has_begun) = channel();
+    let (end, may_end) = channel::<()>();
+    let may_end = Arc::new(Mutex::new(may_end));
+    let decide = move |_: Vec<Answer>| -> Decision<(), ()> {
+        _ = begun.send(());
+        _ = may_end.lock().map(|may_end| may_end.recv());
+        Decision::Write(vec![], ())
+    };
+    std::thread::spawn(move || match lane {
+        Some(lane) => {
+            let ask = vec![Ask::Rows(lane.all(), Sql::new("SELECT 1", vec![]))];
+            drop(store.submit_in(lane, vec![Plan { ask, decide }]).wait());
+        }
+        None => {
+            let ask = vec![Ask::DocumentByUuid(Uuid::new())];
+            drop(store.submit(vec![Plan { ask, decide }]).wait());
+        }
+    });
+    has_begun.recv().expect("the plan is begun");
+    end
 }

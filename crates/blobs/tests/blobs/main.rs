@@ -3,6 +3,7 @@
 
 mod buckets;
 mod copies;
+mod lanes;
 mod outside;
 mod support;
 mod sweeps;

@@ -2,7 +2,7 @@
 
 use homeroom_access::Call;
 use homeroom_http::{Problem, Response};
-use homeroom_store::{Answer as Found, Ask, Decision, Plan, Sql, Uuid};
+use homeroom_store::{Answer as Found, Decision, Plan, Uuid};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::answer::{Api, done, json};
 use super::request::body;
 use crate::error::Error;
 use crate::notice::{COURSE_IMPORT, REGISTRATION_CHANGED};
-use crate::row::{json_column, rows_of, write};
+use crate::row::{self, json_column, rows_of, write};
 use crate::settings::{MASK, is_web};
 use crate::sql;
 use crate::subscription::{Definition, SUBSCRIPTIONS_MAX, Subscription};
@@ -94,7 +94,7 @@ pub(crate) async fn create(api: Api, mut call: Call) -> Result<Response, Problem
     let (id, now) = (Uuid::new().to_string(), call.now.0);
     let kept = json_column(&definition, "a subscription")?;
     let own = id.clone();
-    let ask = vec![Ask::Part(Sql::new(sql::SUBSCRIPTIONS, vec![SUBSCRIPTIONS_MAX.into()]))];
+    let ask = vec![row::read(sql::SUBSCRIPTIONS, vec![SUBSCRIPTIONS_MAX.into()])];
     let decide = move |found: Vec<Found>| -> Decision<(), Error> {
         let count = rows_of(found.into_iter().next()).len();
         if i64::try_from(count).unwrap_or(i64::MAX) >= SUBSCRIPTIONS_MAX {
