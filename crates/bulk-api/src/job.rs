@@ -11,7 +11,7 @@ use homeroom_bulk::{
     FileCounts, LoadError, LoadOptions, Phase, Progress, Rights, Summary, load_as,
 };
 use homeroom_jobs::{Failed, Kind, Running, Stop};
-use homeroom_store::{Answer, ChangedAt, Decision, Plan, Uuid, Write};
+use homeroom_store::{Answer, ChangedAt, Decision, Plan, Uuid};
 use serde_json::{Value, json};
 use tokio::io::AsyncBufReadExt as _;
 

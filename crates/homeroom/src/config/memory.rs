@@ -81,7 +81,7 @@ fn installed(meminfo: &str) -> Option<u64> {
 /// Returns the least limit of a process's groups and of all that they are in; a group that is not seen
 /// in `at`, as in a container, has none there.
 ///
-/// Source: cgroups(7), `/proc/PID/cgroup`: `ID:CONTROLLERS:PATH`, without controllers in the second version.
+/// Source: `cgroups(7)`, `/proc/PID/cgroup`: `ID:CONTROLLERS:PATH`, without controllers in the second version.
 fn allowed(groups: &str, at: &Path) -> Option<u64> {
     let limits = groups.lines().flat_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
