@@ -144,28 +144,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::client::{ApiClient, Status};
-    use crate::rights::Rights;
+    use crate::client::ApiClient;
     use crate::token_scope::TokenScope;
 
     fn entry(generation: u64, expires: i64) -> Entry {
-        let client = ApiClient {
-            key: "key".into(),
-            application: "test".into(),
-            claim_set: None,
-            rights: Arc::new(Rights::none()),
-            views: Arc::default(),
-            education_organizations: [].into(),
-            namespace_prefixes: [].into(),
-            profiles: [].into(),
-            ownership_tokens: [].into(),
-            creator_token: None,
-            scopes: vec![],
-            held_to: None,
-            status: Status::Active,
-            created: Timestamp(0),
-        };
-        let recognized = Recognized { client: Arc::new(client), version: 1 };
+        let recognized = Recognized { client: Arc::new(ApiClient::without_rights()), version: 1 };
         let expires = Timestamp(expires);
         let proven = Proven {
             key: "key".into(),

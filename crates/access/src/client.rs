@@ -106,3 +106,26 @@ impl ApiClient {
 
 /// The scope of a route that any recognized client may call.
 pub const ANY_SCOPE: &str = "*";
+
+#[cfg(test)]
+impl ApiClient {
+    /// Returns an active client without rights, for the tests of this crate.
+    pub(crate) fn without_rights() -> Self {
+        Self {
+            key: "key".into(),
+            application: "test".into(),
+            claim_set: None,
+            rights: Arc::new(Rights::none()),
+            views: Arc::default(),
+            education_organizations: [].into(),
+            namespace_prefixes: [].into(),
+            profiles: [].into(),
+            ownership_tokens: [].into(),
+            creator_token: None,
+            scopes: vec![],
+            held_to: None,
+            status: Status::Active,
+            created: Timestamp(0),
+        }
+    }
+}

@@ -125,29 +125,10 @@ fn is_token(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use homeroom_http::Timestamp;
-
     use super::*;
-    use crate::client::Status;
-    use crate::rights::Rights;
 
     fn client(scopes: &[Scope]) -> ApiClient {
-        ApiClient {
-            key: "key".into(),
-            application: "test".into(),
-            claim_set: None,
-            rights: Arc::new(Rights::none()),
-            views: Arc::default(),
-            education_organizations: [].into(),
-            namespace_prefixes: [].into(),
-            profiles: [].into(),
-            ownership_tokens: [].into(),
-            creator_token: None,
-            scopes: scopes.to_vec(),
-            held_to: None,
-            status: Status::Active,
-            created: Timestamp(0),
-        }
+        ApiClient { scopes: scopes.to_vec(), ..ApiClient::without_rights() }
     }
 
     #[test]

@@ -18,8 +18,8 @@ use crate::definition::{Api, Plan, Published};
 use crate::edit::Wish;
 use crate::error::ApisError;
 use crate::known::Known;
-use crate::looking::Looking;
 use crate::rows::Rows;
+use crate::secret_files::SecretFiles;
 use crate::serving::Serving;
 use crate::shared::{ApisLimits, Shared};
 use crate::sql;
@@ -65,7 +65,7 @@ pub struct Apis {
     shared: Arc<Shared>,
     /// Held while something is changed, and while changes of others are read.
     known: Mutex<Known>,
-    looking: Looking,
+    secret_files: SecretFiles,
 }
 
 impl std::fmt::Debug for Apis {
@@ -83,7 +83,12 @@ impl Apis {
     /// Does the same with other limits.
     pub fn with_limits(store: Store, limits: ApisLimits) -> Self {
         let shared = Arc::new(Shared::new(limits));
-        Self { rows: Rows(store), shared, known: Mutex::default(), looking: Looking::default() }
+        Self {
+            rows: Rows(store),
+            shared,
+            known: Mutex::default(),
+            secret_files: SecretFiles::default(),
+        }
     }
 
     /// Returns the figures of the calls to upstreams, of those that wait, of long bodies that are changed, and

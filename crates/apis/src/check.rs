@@ -2,16 +2,16 @@
 
 mod api;
 mod findings;
+mod syntax;
 mod upstreams;
-mod words;
 
 use std::collections::HashSet;
 
 use self::api::check_api;
 pub use self::findings::Finding;
 use self::findings::Findings;
-pub(crate) use self::words::{PARTS, network};
-use self::words::{check_name, check_rate};
+pub(crate) use self::syntax::{PARTS, network};
+use self::syntax::{check_name, check_rate};
 use crate::definition::{Api, Definition, Plan, Published, Security};
 use crate::index::Index;
 use crate::operations::remarks;

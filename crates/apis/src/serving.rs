@@ -12,9 +12,9 @@ use crate::index::{Hash, Index};
 use crate::limit::ApiLimit;
 use crate::live_api::LiveApi;
 use crate::live_api::routes::unserved;
-use crate::looking::States;
 use crate::operations::Operations;
 use crate::secret::{Seen, files_of, seen};
+use crate::secret_files::States;
 use crate::shared::{Local, Shared};
 
 /// The APIs that are served at a front door.

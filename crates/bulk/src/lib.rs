@@ -46,7 +46,7 @@ mod find;
 mod flaw;
 #[cfg(fuzzing)]
 pub mod fuzz;
-mod harmless;
+
 mod identity;
 mod intake;
 mod json_file;
@@ -72,13 +72,13 @@ mod sources;
 mod spool;
 mod survey;
 mod target;
+mod terminal;
 mod waiting;
 mod writing;
 mod xml;
 
 pub use error::LoadError;
 pub use find::STDIN_BYTES_MAX;
-pub use harmless::{harmless, one_line};
 pub use load::{LoadOptions, Phase, Prepared, Progress, load, load_as, load_documents, prepare};
 pub use not_taken::{NotTaken, NotTakenPart, rejects_of};
 pub use plain::{PlainFile, plain_files};
@@ -88,6 +88,7 @@ pub use reject::{
 };
 pub use report::RESULTS;
 pub use rights::Rights;
+pub use terminal::{escaped, escaped_line};
 
 #[cfg(test)]
 mod tests;

@@ -16,10 +16,10 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use percent_encoding::percent_decode_str;
 use unicode_normalization::UnicodeNormalization as _;
 
+use crate::content_cache::PIECE;
 use crate::course::{CourseFile, blob_id};
 use crate::courses::Courses;
 use crate::error::Error;
-use crate::kept::PIECE;
 use crate::launch_record::Launch;
 use crate::package::media_type;
 use crate::sql;
@@ -182,11 +182,11 @@ impl Courses {
     }
 
     async fn piece(&self, id: BlobId, range: Range<u64>) -> Result<Bytes, Error> {
-        if let Some(kept) = self.kept.get(id, &range) {
+        if let Some(kept) = self.content_cache.get(id, &range) {
             return Ok(kept);
         }
         let all = self.read(id, range.clone()).await?;
-        self.kept.put(id, &range, all.clone());
+        self.content_cache.put(id, &range, all.clone());
         Ok(all)
     }
 

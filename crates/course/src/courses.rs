@@ -10,9 +10,9 @@ use homeroom_jobs::Jobs;
 use homeroom_store::{Answer, Ask, Decide, Decision, Plan, Sql, Store, Value, Write};
 use tokio::sync::Notify;
 
+use crate::content_cache::ContentCache;
 use crate::error::Error;
-use crate::kept::Kept;
-use crate::known::Known;
+use crate::launch_cache::LaunchCache;
 use crate::options::Options;
 use crate::package::PackageLimits;
 use crate::row::{LANE, Row, rows_of};
@@ -49,10 +49,10 @@ pub struct Courses {
     /// What requests that leave are sent with, once there was one.
     pub(crate) client: Arc<OnceLock<Client>>,
     /// Bytes of files that were asked for lately.
-    pub(crate) kept: Arc<Kept>,
+    pub(crate) content_cache: Arc<ContentCache>,
     versions: Arc<Mutex<Versions>>,
     /// Launches that were read lately.
-    pub(crate) known: Arc<Known>,
+    pub(crate) launch_cache: Arc<LaunchCache>,
 }
 
 impl Courses {
@@ -68,9 +68,9 @@ impl Courses {
             subscriptions: Arc::default(),
             noticed: Arc::default(),
             client: Arc::default(),
-            kept: Arc::default(),
+            content_cache: Arc::default(),
             versions: Arc::default(),
-            known: Arc::default(),
+            launch_cache: Arc::default(),
         }
     }
 

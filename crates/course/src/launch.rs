@@ -81,12 +81,12 @@ impl Courses {
             return Err(unknown());
         }
         let hash = hash(secret);
-        let found = match self.known.get(&hash, now) {
+        let found = match self.launch_cache.get(&hash, now) {
             Ok(found) => found,
             Err(to_be_read) => {
                 let row = self.row(sql::LAUNCH, vec![hash.as_str().into()]).await?;
                 let found = Arc::new(Launch::of(&row.ok_or_else(unknown)?)?);
-                self.known.put(to_be_read, hash, &found, now);
+                self.launch_cache.put(to_be_read, hash, &found, now);
                 found
             }
         };

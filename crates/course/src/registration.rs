@@ -227,7 +227,7 @@ impl Courses {
             Ok((writes, ()))
         })
         .await?;
-        self.known.forget(id);
+        self.launch_cache.forget(id);
         Ok(())
     }
 

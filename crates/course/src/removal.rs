@@ -65,14 +65,14 @@ impl Courses {
             }
         };
         self.run(Plan { ask, decide }).await?;
-        self.known.forget(id);
+        self.launch_cache.forget(id);
         Ok(())
     }
 
     /// Removes a registration with all that belongs to it.
     pub(crate) async fn delete_registration(&self, id: &str) -> Result<(), Error> {
         self.write(removal(id)).await?;
-        self.known.forget(id);
+        self.launch_cache.forget(id);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use homeroom_bulk::{LoadError, harmless};
+use homeroom_bulk::{LoadError, escaped};
 use homeroom_store::masked_text;
 
 /// How a command ended, other than by an error; the number is the process's exit code.
@@ -93,7 +93,7 @@ impl Failure {
 /// Prints text to stdout, where a terminal obeys nothing of it that others have written. A reader that closes
 /// the stream early is not an error.
 pub fn print(text: &str) {
-    print_as_it_is(&harmless(text));
+    print_as_it_is(&escaped(text));
 }
 
 /// Prints a text of the program's own to stdout: one with colours, or one for another program.
@@ -103,7 +103,7 @@ pub fn print_as_it_is(text: &str) {
 
 /// Prints text to stderr, where a terminal obeys nothing of it that others have written.
 pub fn print_aside(text: &str) {
-    _ = std::io::stderr().lock().write_all(harmless(text).as_bytes());
+    _ = std::io::stderr().lock().write_all(escaped(text).as_bytes());
 }
 
 /// Works like `println!`, but does not panic if the reader has closed the stream, and a terminal obeys nothing of

@@ -104,7 +104,7 @@ impl Apis {
             let new = apis.iter().filter(is_new);
             new.flat_map(|api| files_of(api).map(str::to_owned)).collect()
         };
-        if !self.looking.answer_in_time(files).await {
+        if !self.secret_files.answer_in_time(files).await {
             let message = "a file of a secret does not answer; nothing has changed";
             return Err(ApisError::Invalid(vec![Finding::at("", message)]));
         }

@@ -11,8 +11,8 @@ use crate::error::ApisError;
 use crate::index::{Index, Kept};
 use crate::known::Known;
 use crate::limit::PlanLimit;
-use crate::looking::States;
 use crate::rows::{Kind, Reading, Row};
+use crate::secret_files::States;
 use crate::serving::Serving;
 
 impl Apis {
@@ -24,7 +24,7 @@ impl Apis {
     /// If the store cannot be read; what is served then stays.
     pub async fn follow(&self) -> Result<(), ApisError> {
         let files = self.known.lock().await.serving.as_ref().map(Serving::files);
-        let states = self.looking.states(files.unwrap_or_default()).await;
+        let states = self.secret_files.states(files.unwrap_or_default()).await;
         let mut known = self.current().await?;
         let Known { index, serving, .. } = &mut *known;
         let Some(serving) = serving.as_mut() else { return Ok(()) };

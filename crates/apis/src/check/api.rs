@@ -7,8 +7,8 @@ use http::header::{EXPECT, TE};
 use http::{HeaderName, HeaderValue};
 
 use super::findings::Findings;
+use super::syntax::{PARTS, check_name, check_rate, check_segment, names_nothing, network};
 use super::upstreams::check_targets;
-use super::words::{PARTS, check_name, check_rate, check_segment, names_nothing, network};
 use crate::definition::{Api, Headers, Security};
 use crate::limits::By;
 use crate::operations::{Operations, names};

@@ -3,7 +3,7 @@
 use homeroom_client::{Url, is_place};
 
 use super::findings::Findings;
-use super::words::names_nothing;
+use super::syntax::names_nothing;
 use crate::balance::HashBy;
 use crate::definition::{Api, Balance, Breaker, Peer, Retries, Security, Sticky};
 

@@ -8,8 +8,8 @@ use homeroom_store::OutputKind;
 use serde::Serialize;
 
 use crate::error::LoadError;
-use crate::harmless::harmless;
 use crate::reject::Summary;
+use crate::terminal::escaped;
 
 /// The results path that means the standard output.
 const STDOUT: &str = "-";
@@ -86,7 +86,7 @@ impl Results {
     /// [`LoadError::Output`].
     pub(super) fn write(&mut self, line: &impl Serialize) -> Result<(), LoadError> {
         let written = serde_json::to_string(line).map_err(io::Error::from).and_then(|line| {
-            let line = harmless(&line);
+            let line = escaped(&line);
             self.bytes += line.len() as u64 + 1;
             self.out.write_all(line.as_bytes())?;
             self.out.write_all(b"\n")

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use homeroom_bulk::one_line;
+use homeroom_bulk::escaped_line;
 use homeroom_course::{CoursesRequest, Finding, Level, Package, PackageLimits, read_package};
 use serde_json::{Value, json};
 
@@ -115,7 +115,10 @@ pub fn run(args: CourseArgs) -> Result<Exit, Failure> {
                 let course = answer["course"].as_str().unwrap_or_default();
                 crate::exit::say!("course {course}, version {}", answer["version"]);
                 for warning in answer["warnings"].as_array().into_iter().flatten() {
-                    crate::exit::say!("warn  {}", one_line(warning.as_str().unwrap_or_default()));
+                    crate::exit::say!(
+                        "warn  {}",
+                        escaped_line(warning.as_str().unwrap_or_default())
+                    );
                 }
             }
             Ok(Exit::Done)
@@ -172,7 +175,7 @@ fn print_answers(answer: &Value) {
     if interactions.is_empty() && objectives.is_empty() {
         crate::exit::say!("nothing was answered");
     }
-    let text = |of: &Value| one_line(of.as_str().unwrap_or_default()).into_owned();
+    let text = |of: &Value| escaped_line(of.as_str().unwrap_or_default()).into_owned();
     for one in interactions {
         crate::exit::say!(
             "{}  {}  {}  answers {}, learners {}, correct {}, incorrect {}",
@@ -211,7 +214,11 @@ fn check(path: &std::path::Path, json: bool) -> Result<Exit, Failure> {
         super::print_json(&as_json(&package));
     } else {
         for finding in &package.findings {
-            crate::exit::say!("{:<5} {}", word(finding.level), one_line(&finding.line_of_text()));
+            crate::exit::say!(
+                "{:<5} {}",
+                word(finding.level),
+                escaped_line(&finding.line_of_text())
+            );
         }
     }
     if package.is_playable() {

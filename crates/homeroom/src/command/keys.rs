@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 use homeroom_access::{Explain, Manage, Scope};
 use homeroom_apis::{ApisRequest, Subscription};
-use homeroom_bulk::one_line;
+use homeroom_bulk::escaped_line;
 use homeroom_gateway::{fingerprint_of, fingerprint_of_client};
 use homeroom_http::Fingerprint;
 use serde_json::Value;
@@ -281,9 +281,10 @@ fn lines(value: &Value, depth: usize) -> Vec<String> {
                     _ => false,
                 };
                 if is_nested {
-                    [vec![format!("{indent}{}:", one_line(name))], lines(value, depth + 1)].concat()
+                    [vec![format!("{indent}{}:", escaped_line(name))], lines(value, depth + 1)]
+                        .concat()
                 } else {
-                    vec![format!("{indent}{}: {}", one_line(name), plain(value))]
+                    vec![format!("{indent}{}: {}", escaped_line(name), plain(value))]
                 }
             })
             .collect(),
@@ -302,7 +303,7 @@ fn lines(value: &Value, depth: usize) -> Vec<String> {
 
 fn plain(value: &Value) -> String {
     match value {
-        Value::String(text) => one_line(text).into_owned(),
+        Value::String(text) => escaped_line(text).into_owned(),
         Value::Null => "-".into(),
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
         other => other.to_string(),

@@ -4,7 +4,7 @@
     reason = "a folder for standard input is named by the moment"
 )]
 
-mod told;
+mod messages;
 mod watch;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -17,8 +17,8 @@ use homeroom_bulk::{LoadOptions, Prepared, Progress, STDIN_BYTES_MAX, Summary};
 use homeroom_http::Timestamp;
 use serde_json::json;
 
-use self::told::progress_text;
-pub use self::told::told;
+use self::messages::progress_text;
+pub use self::messages::told;
 use crate::app::{App, Configured};
 use crate::command::terminal::ProgressLine;
 use crate::config::Config;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use homeroom_bulk::{LoadError, NotTaken, RESULTS, Summary, one_line};
+use homeroom_bulk::{LoadError, NotTaken, RESULTS, Summary, escaped_line};
 use homeroom_bulk_api::FILES_MAX;
 use homeroom_http::Timestamp;
 use serde_json::{Value, json};
@@ -426,8 +426,8 @@ fn report(
                 let (file, message) = (&reject["file"], &reject["message"]);
                 crate::exit::say!(
                     "\n{}: {}",
-                    one_line(file.as_str().unwrap_or("")),
-                    one_line(message.as_str().unwrap_or(""))
+                    escaped_line(file.as_str().unwrap_or("")),
+                    escaped_line(message.as_str().unwrap_or(""))
                 );
             }
         }

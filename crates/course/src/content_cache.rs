@@ -24,7 +24,7 @@ type Key = (BlobId, u64, u64);
 /// Pieces that were asked for lately, in two generations: the older one is forgotten as a whole when the younger
 /// one has become half of what may be kept. What is asked for goes to the younger one.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct ContentCache {
     most: usize,
     generations: Mutex<Generations>,
 }
@@ -37,13 +37,13 @@ struct Generations {
     bytes: usize,
 }
 
-impl Default for Kept {
+impl Default for ContentCache {
     fn default() -> Self {
         Self::of(KEPT_BYTES)
     }
 }
 
-impl Kept {
+impl ContentCache {
     fn of(most: usize) -> Self {
         Self { most, generations: Mutex::default() }
     }
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    fn taken(kept: &Kept) -> usize {
+    fn taken(kept: &ContentCache) -> usize {
         let generations = kept.generations.lock().unwrap();
         let all = generations.young.values().chain(generations.old.values());
         all.map(|bytes| bytes.len() + ENTRY_BYTES).sum()
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn what_is_kept_never_takes_more_than_it_may() {
         for bytes in [0, 1, 100, 4_000, 60_000] {
-            let kept = Kept::of(100_000);
+            let kept = ContentCache::of(100_000);
             for at in 0..1_000 {
                 kept.put(BlobId(Uuid::new()), &(at..at + 1), Bytes::from(vec![0; bytes]));
                 assert!(taken(&kept) <= 100_000, "{bytes} bytes, the piece {at}");
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_stays_and_the_rest_goes() {
-        let kept = Kept::of(100 * (ENTRY_BYTES + 1));
+        let kept = ContentCache::of(100 * (ENTRY_BYTES + 1));
         let (often, once) = (BlobId(Uuid::new()), BlobId(Uuid::new()));
         kept.put(often, &(0..1), "a".into());
         kept.put(once, &(0..1), "b".into());
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_piece_that_is_kept_twice_counts_once() {
-        let kept = Kept::of(1 << 20);
+        let kept = ContentCache::of(1 << 20);
         let id = BlobId(Uuid::new());
         for _ in 0..100_000 {
             kept.put(id, &(0..1), "a".into());

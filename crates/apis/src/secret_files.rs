@@ -20,7 +20,7 @@ pub(crate) type States = HashMap<String, Seen>;
 
 /// Looks at files: at all of them once at a time, and at those of changes each once at a time.
 #[derive(Debug, Default)]
-pub(crate) struct Looking {
+pub(crate) struct SecretFiles {
     current: Mutex<Option<Look>>,
     /// The files that changes are reading.
     reading: Arc<watch::Sender<BTreeSet<String>>>,
@@ -33,7 +33,7 @@ struct Look {
     is_late: bool,
 }
 
-impl Looking {
+impl SecretFiles {
     /// Returns the states of files, after those have been read whose state is not the one that is known. It
     /// returns none as long as one does not answer.
     pub(crate) async fn states(&self, known: Vec<(String, Option<Seen>)>) -> States {
@@ -169,7 +169,7 @@ mod tests {
         let place = |path: &std::path::Path| format!("file:{}", path.display());
         let good = place(&folder.write("good", "secret"));
         let both = || BTreeSet::from([place(&pipe), format!("{good}-later"), good.clone()]);
-        let looking = Looking::default();
+        let looking = SecretFiles::default();
 
         for _ in 0..5 {
             let time = Duration::from_millis(100);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use homeroom_bulk::{Lacking, Phase, Progress, Summary, one_line};
+use homeroom_bulk::{Lacking, Phase, Progress, Summary, escaped_line};
 
 use crate::command::terminal::{grouped, rate};
 
@@ -45,7 +45,7 @@ pub fn told(summary: &Summary, hint: Option<&str>, is_deleting: bool) -> String 
         grouped(rate(summary.documents, summary.seconds)),
     );
     for cause in summary.causes.iter().take(CAUSES_SHOWN) {
-        _ = writeln!(out, "\n{:>9}  {}", grouped(cause.count), one_line(&cause.what));
+        _ = writeln!(out, "\n{:>9}  {}", grouped(cause.count), escaped_line(&cause.what));
         match cause.following {
             0 => {}
             1 => out += "           1 more record has no fault but that it refers to these\n",
@@ -57,10 +57,10 @@ pub fn told(summary: &Summary, hint: Option<&str>, is_deleting: bool) -> String 
                 );
             }
         }
-        _ = writeln!(out, "           first in {}, line {}", one_line(&cause.file), cause.line);
-        _ = writeln!(out, "           {}", one_line(&cause.hint));
+        _ = writeln!(out, "           first in {}, line {}", escaped_line(&cause.file), cause.line);
+        _ = writeln!(out, "           {}", escaped_line(&cause.hint));
         for lacking in &cause.lacking {
-            _ = writeln!(out, "           {}", one_line(&lacking_text(lacking)));
+            _ = writeln!(out, "           {}", escaped_line(&lacking_text(lacking)));
         }
     }
     if summary.causes.len() > CAUSES_SHOWN {
@@ -76,9 +76,9 @@ pub fn told(summary: &Summary, hint: Option<&str>, is_deleting: bool) -> String 
         _ = writeln!(
             out,
             "\nwarning: {} ({}, first in {}, line {})",
-            one_line(&warning.what),
+            escaped_line(&warning.what),
             counted(warning.count, "time"),
-            one_line(&warning.file),
+            escaped_line(&warning.file),
             warning.line
         );
     }

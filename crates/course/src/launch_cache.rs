@@ -12,7 +12,7 @@ const LAUNCHES_MAX: usize = 100_000;
 
 /// The launches that were read lately, by the hash of their secret.
 #[derive(Debug, Default)]
-pub(crate) struct Known(Mutex<All>);
+pub(crate) struct LaunchCache(Mutex<All>);
 
 #[derive(Debug, Default)]
 struct All {
@@ -35,15 +35,15 @@ impl All {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToBeRead(u64);
 
-impl Known {
+impl LaunchCache {
     /// Returns a launch that was read lately.
     pub(crate) fn get(&self, hash: &str, now: i64) -> Result<Arc<Launch>, ToBeRead> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = all
+        let found = all
             .launches
             .get(hash)
             .filter(|(_, read)| (*read..read.saturating_add(LAUNCH_TIME)).contains(&now));
-        known.map(|(found, _)| Arc::clone(found)).ok_or(ToBeRead(all.ends))
+        found.map(|(found, _)| Arc::clone(found)).ok_or(ToBeRead(all.ends))
     }
 
     /// Keeps a launch that was read.
@@ -99,19 +99,19 @@ mod tests {
 
     #[test]
     fn what_has_ended_is_known_no_more_even_if_it_was_being_read() {
-        let known = Known::default();
+        let cache = LaunchCache::default();
         for (hash, registration) in [("1", "a"), ("2", "a"), ("3", "b")] {
-            let to_be_read = known.get(hash, 5).unwrap_err();
-            known.put(to_be_read, hash.to_owned(), &of(registration), 5);
+            let to_be_read = cache.get(hash, 5).unwrap_err();
+            cache.put(to_be_read, hash.to_owned(), &of(registration), 5);
         }
-        let (one, two) = (known.get("4", 5).unwrap_err(), known.get("5", 5).unwrap_err());
-        known.put(one, "4".to_owned(), &of("a"), 5);
+        let (one, two) = (cache.get("4", 5).unwrap_err(), cache.get("5", 5).unwrap_err());
+        cache.put(one, "4".to_owned(), &of("a"), 5);
 
-        known.forget("a");
+        cache.forget("a");
 
-        known.put(two, "5".to_owned(), &of("a"), 5);
-        let found = ["1", "2", "3", "4", "5"].map(|hash| known.get(hash, 6).is_ok());
+        cache.put(two, "5".to_owned(), &of("a"), 5);
+        let found = ["1", "2", "3", "4", "5"].map(|hash| cache.get(hash, 6).is_ok());
         assert_eq!(found, [false, false, true, false, false]);
-        assert!(known.get("3", 5 + LAUNCH_TIME).is_err());
+        assert!(cache.get("3", 5 + LAUNCH_TIME).is_err());
     }
 }
