@@ -9,7 +9,8 @@
 //! and a search for the three levels. `--bulk` measures loads (with `--served`, through a
 //! server, too), `--gateway` published APIs beside nginx's proxy, `--content` files of courses beside
 //! nginx, `--overload` offers ten times the peak, `--held` creates documents for ten minutes
-//! (`--minutes N`, after `--documents N`), and `--sustained` does so in the store alone, with several
+//! (`--minutes N`, after `--documents N`), `--idle` reads beside as many idle connections as this machine
+//! lets one process have, and `--sustained` creates in the store alone, with several
 //! sizes (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`).
 //! `--sync-delay MS` makes every sync of the server slower, and `--postgres` runs the small one,
 //! `--bulk`, `--held` or `--sustained` on a PostgreSQL server of its own. `--against FILE` measures
@@ -26,6 +27,7 @@ mod files;
 mod gateway;
 mod generators;
 mod held;
+mod idle;
 mod large;
 mod load;
 mod machine;
@@ -153,6 +155,7 @@ fn mode(argument: &str) -> Option<Mode> {
         BULK => |options, _, table| bulk::run(options, false, table),
         "--overload" => overload::run,
         "--held" => held::run,
+        "--idle" => idle::run,
         "--gateway" => gateway::run,
         "--content" => |options, _, table| content::run(options, table),
         _ => return None,

@@ -186,12 +186,20 @@ impl Server {
 
     /// Returns the memory of the process.
     pub fn resident_megabytes(&self) -> Result<f64, String> {
+        Ok(self.kib("VmRSS:")? / 1024.0)
+    }
+
+    /// Returns the process's own memory, without that of files, in KiB.
+    pub fn anonymous_kib(&self) -> Result<f64, String> {
+        self.kib("RssAnon:")
+    }
+
+    fn kib(&self, name: &str) -> Result<f64, String> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()))
             .map_err(|e| e.to_string())?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
-        let kib: f64 =
-            line.split_ascii_whitespace().nth(1).and_then(|t| t.parse().ok()).unwrap_or(0.0);
-        Ok(kib / 1024.0)
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+        let kib = line.split_ascii_whitespace().nth(1).and_then(|text| text.parse().ok());
+        kib.ok_or_else(|| format!("no {name} in /proc/PID/status"))
     }
 }
 
