@@ -9,7 +9,7 @@
 //! and a search for the three levels. `--bulk` measures loads (with `--served`, through a
 //! server, too), `--gateway` published APIs beside nginx's proxy, `--content` files of courses beside
 //! nginx, `--overload` offers ten times the peak, `--held` creates documents for ten minutes
-//! (`--minutes N`, after `--documents N`), `--idle` reads beside as many idle connections as this machine
+//! (`--minutes N`, after `--documents N`), `--mix` holds 80 % of what a short trial of the mix reached (`--minutes N`), `--idle` reads beside as many idle connections as this machine
 //! lets one process have, and `--sustained` creates in the store alone, with several
 //! sizes (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`).
 //! `--sync-delay MS` makes every sync of the server slower, and `--postgres` runs the small one,
@@ -155,6 +155,7 @@ fn mode(argument: &str) -> Option<Mode> {
         BULK => |options, _, table| bulk::run(options, false, table),
         "--overload" => overload::run,
         "--held" => held::run,
+        "--mix" => held::mix,
         "--idle" => idle::run,
         "--gateway" => gateway::run,
         "--content" => |options, _, table| content::run(options, table),

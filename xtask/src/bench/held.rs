@@ -1,6 +1,8 @@
-//! Creates through the server for minutes: 64 clients, each with its next document when the last is durable, minute
-//! by minute, with the bytes that the server writes to the disk. The documents refer to those of a small district, so
-//! few students have many of them: what random students cost is measured by `--sustained`.
+//! Writing through the server for minutes, minute by minute, with the bytes that the server writes to the disk.
+//!
+//! `--held` creates with 64 clients, each with its next document when the last is durable. The documents refer to
+//! those of a small district, so few students have many of them: what random students cost is measured by
+//! `--sustained`. `--mix` holds 80 % of what the mix over every resource reached in a short trial.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,15 +11,19 @@ use serde_json::Value;
 
 use super::figures::Figures;
 use super::files::{text, write};
+use super::load::{LabLoad, Scenario};
 use super::options::Options;
-use super::server::{BINARY, Build, STORE, Server};
-use super::work::{ASSESSMENT, Made};
+use super::server::{BINARY, Build, Client, STORE, Server};
+use super::work::{ASSESSMENT, Every, Made};
 use crate::house::Done;
 
 /// The clients.
 const CLIENTS: u32 = 64;
+/// The share of a short trial's rate at which the mix is held.
+const HELD: f64 = 0.8;
 
-/// Measures `options.minutes` minutes on a store that begins with the district and `options.documents` more.
+/// Measures `options.minutes` minutes of creates on a store that begins with the district and `options.documents`
+/// more.
 pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
     let folder = &options.folder;
     let data = folder.join("held");
@@ -33,14 +39,53 @@ pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
         build.run(&["load", text(&folder.join("more")), "--data-dir", text(&data)])?;
         server = Server::start(&build, &data, &options.environment)?;
     }
-    let scenario = folder.join("creates.toml");
-    write(&scenario, &ASSESSMENT.create("creates", &client)?.text()?)?;
+    let created = ASSESSMENT.create("creates", &client)?;
+    let stage = format!("{CLIENTS} users 1m");
+    minutes(options, &server, (&created, &client), &stage, table)
+}
+
+/// Measures a short trial of the mix with as many requests as its clients can send, one at 80 % of that rate, and
+/// then `options.minutes` minutes at that rate.
+pub fn mix(options: &Options, district: &Path, table: &mut String) -> Done {
+    let folder = &options.folder;
+    let data = folder.join("mix");
+    let build = Build::present();
+    let every = Every::make(folder)?;
+    build.run(&["load", text(district), "--data-dir", text(&data)])?;
+    every.load(&build, &data)?;
+    let server = Server::start(&build, &data, &options.environment)?;
+    let client = server.client(&["--claim-set", "FullAccess"])?;
+    let mix = every.mix(&client)?;
+    let trial = LabLoad { users: CLIENTS, threads: 1, seconds: options.seconds, folder };
+    let reached = trial.run(&server.url(""), &mix, &client, 1)?;
+    let rate = (reached.rate * HELD).round();
+    let short = trial.at_rate(&server.url(""), &mix, &client, rate as u32)?;
+    let mut figures = Figures::default();
+    figures.push("short trial of 64 clients, requests/s", 0, reached.rate);
+    figures.push("short trial of 64 clients, p99 ms", 1, reached.p99_ms);
+    figures.push("short trial at 80 % of that, requests/s", 0, short.rate);
+    figures.push("short trial at 80 % of that, p99 ms", 1, short.p99_ms);
+    figures.write(table);
+    minutes(options, &server, (&mix, &client), &format!("{rate}/s 1m"), table)
+}
+
+/// Repeats a stage of a minute, and writes the figures of each and of all.
+fn minutes(
+    options: &Options,
+    server: &Server,
+    (scenario, client): (&Scenario, &Client),
+    stage: &str,
+    table: &mut String,
+) -> Done {
+    let folder = &options.folder;
+    let file = folder.join("held.toml");
+    write(&file, &scenario.text()?)?;
     let out = folder.join("held.json");
-    let minutes = vec![format!("{CLIENTS} users 1m"); options.minutes].join(", ");
-    let before = written(&server)?;
+    let stages = vec![stage; options.minutes].join(", ");
+    let before = written(server)?;
     let done = Command::new(BINARY)
-        .args(["lab", "run", "--target", &server.url(""), "--scenario", text(&scenario)])
-        .args(["--stages", &minutes, "--seed", "1", "--threads", "1", "--json", text(&out)])
+        .args(["lab", "run", "--target", &server.url(""), "--scenario", text(&file)])
+        .args(["--stages", &stages, "--seed", "3", "--threads", "1", "--json", text(&out)])
         .args(["--key", &client.key])
         .env("HOMEROOM_LAB_SECRET", &client.secret)
         .output()
@@ -48,23 +93,23 @@ pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
     if !done.status.success() {
         return Err(format!("lab run failed: {}", String::from_utf8_lossy(&done.stderr)));
     }
-    let wrote = written(&server)?.saturating_sub(before);
+    let wrote = written(server)?.saturating_sub(before);
     let run = std::fs::read(&out).map_err(|e| e.to_string())?;
     let run: Value = serde_json::from_slice(&run).map_err(|e| e.to_string())?;
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let mut figures = Figures::default();
     for stage in run["stages"].as_array().into_iter().flatten() {
-        figures.push("creates/s, by minute", 0, number(&stage["goodput"]));
+        figures.push("requests/s, by minute", 0, number(&stage["goodput"]));
         figures.push("p99 ms, by minute", 1, number(&stage["response_ms"]["p99"]));
         figures.push("p99.9 ms, by minute", 1, number(&stage["response_ms"]["p99_9"]));
     }
-    let created = number(&run["requests"]["total"]);
+    let requests = number(&run["requests"]["total"]);
     figures.push("p99 ms, of all", 1, number(&run["response_ms"]["p99"]));
     figures.push("p99.9 ms, of all", 1, number(&run["response_ms"]["p99_9"]));
-    figures.push("documents created", 0, created);
+    figures.push("requests", 0, requests);
     figures.push("requests that ended otherwise", 0, number(&run["requests"]["failed"]));
     if std::env::var_os(STORE).is_none() {
-        figures.push("KB written a document", 1, wrote as f64 / created / 1e3);
+        figures.push("KB written a request", 1, wrote as f64 / requests / 1e3);
     }
     figures.write(table);
     Ok(())

@@ -57,8 +57,13 @@ fn a_token_is_for_the_scopes_that_it_was_asked_for_with() {
         let apis = ["--apis", "items,ods", "--api-scopes", "items.read,items.write"];
         let data = ["--scope", "data", "--claim-set", "FullAccess"];
         let key = subscriber(place, &[&data[..], &apis].concat());
-        eventually("the key and its scopes are known", || {
-            issued(&server, &key, "items.read")["access_token"].is_string()
+        eventually("the key, its scopes and its APIs are known", || {
+            let issued = issued(&server, &key, "");
+            issued["access_token"].as_str().is_some_and(|token| {
+                ["/apis/items/v1/items", "/apis/ods/v3/ed-fi/students"]
+                    .iter()
+                    .all(|path| status(&server, "GET", path, token) == 200)
+            })
         });
 
         for (scope, get, post, data, part) in [
