@@ -1,8 +1,9 @@
 //! A part that uses all of the floor: streams, credentials of every kind, other protocols, live
-//! routes; over sockets, and on each store where the store matters.
+//! routes, blobs and jobs; over sockets, and on each store where the store matters.
 
 mod callers;
 mod certificates;
+mod kept;
 mod listeners;
 mod live;
 mod part;

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use homeroom_access::ApiClient;
 use homeroom_client::{Client, Request, Settings, Trust, Url, Versions, WholeAnswer};
 use homeroom_gateway::{FrontDoor, Limits, Listener, Metrics, Times, Tls};
-use homeroom_http::Site;
+use homeroom_http::{Route, Site};
 use homeroom_testkit::{FULL_ACCESS, TestApp};
 use http::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -63,9 +64,24 @@ impl Server {
         Self::within(app, Limits::default(), set, tls)
     }
 
+    /// Starts a server for an app that has these routes, too.
+    pub fn offering(app: TestApp, more: Vec<Route<ApiClient>>) -> Self {
+        Self::with_all(app, more, Limits::default(), |door| door, None)
+    }
+
     /// Starts a server for an app within other limits.
     pub fn within(
         app: TestApp,
+        limits: Limits,
+        set: impl Fn(FrontDoor) -> FrontDoor,
+        tls: Option<Tls>,
+    ) -> Self {
+        Self::with_all(app, vec![], limits, set, tls)
+    }
+
+    fn with_all(
+        app: TestApp,
+        more: Vec<Route<ApiClient>>,
         limits: Limits,
         set: impl Fn(FrontDoor) -> FrontDoor,
         tls: Option<Tls>,
@@ -74,6 +90,7 @@ impl Server {
         let metrics = Arc::new(Metrics::new("0.0.0"));
         let mut routes = homeroom_access::routes(&app.access);
         routes.extend(part::routes(&seen, &app.access));
+        routes.extend(more);
         let door = FrontDoor::new(routes, Arc::clone(&app.access), Arc::clone(&metrics), limits);
         let door = Arc::new(set(door.unwrap()));
         let bound = || Listener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
