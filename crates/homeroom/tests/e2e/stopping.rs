@@ -142,7 +142,7 @@ impl Nodes {
         const SENDERS: usize = 10;
         /// Of each sender: 50 requests a second in all.
         const PAUSE: Duration = Duration::from_millis(200);
-        let (is_over, sent) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let (is_over, count) = (AtomicBool::new(false), AtomicUsize::new(0));
         let authorization = self.authorization.clone();
         let send = |sender: usize| {
             let mut client = Client::new(balancer);
@@ -163,7 +163,7 @@ impl Nodes {
                 } else {
                     client.send("GET", &format!("{students}?limit=1"), &headers, None)
                 };
-                sent.fetch_add(1, Ordering::Relaxed);
+                count.fetch_add(1, Ordering::Relaxed);
                 match answer {
                     Ok(answer) if matches!(answer.status, 200 | 201) => {}
                     other => failed.push(format!("{other:?}")),
@@ -180,7 +180,7 @@ impl Nodes {
             is_over.store(true, Ordering::Release);
             senders.into_iter().flat_map(|sender| sender.join().unwrap()).collect()
         });
-        (sent.into_inner(), failed)
+        (count.into_inner(), failed)
     }
 }
 
