@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use homeroom_access::{AccessError, Call, ManageError};
+use homeroom_access::{AccessError, CHECK_FIRST, Call, ManageError, store_problem};
 use homeroom_http::{Kind, Problem, Response, json_response};
-use homeroom_store::StoreError;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
@@ -123,29 +122,11 @@ impl From<AccessError> for Refusal {
 }
 
 fn problem_of(error: AccessError) -> Problem {
-    let AccessError::Store(error) = error else { return Problem::internal(error) };
     match error {
-        StoreError::Busy(busy) => Problem::busy(1).budget(busy.queue()).detail(busy.to_string()),
-        StoreError::Unsure => Problem::busy(30).detail(
-            "The server's disk or database failed; it is not known whether this was written. \
-             Check before you try again.",
-        ),
-        StoreError::DiskFull | StoreError::DiskFailed(_) => {
-            Problem::busy(30).detail("The server's disk is full or failing; nothing was written.")
+        AccessError::Store(error) => store_problem(error, CHECK_FIRST),
+        error @ (AccessError::Claims(_) | AccessError::Random(_) | AccessError::Damaged(_)) => {
+            Problem::internal(error)
         }
-        StoreError::Displaced(_) => Problem::busy(30)
-            .detail("The server's store was moved or replaced; nothing was written."),
-        StoreError::Away(_) | StoreError::Deadline(_) | StoreError::Closed => {
-            Problem::busy(2).detail("The server cannot use its database at the moment.")
-        }
-        StoreError::FromTheFuture { found, known } => Problem::busy(30).detail(format!(
-            "A newer Homeroom has migrated the database (schema version {found}; this server knows \
-             {known}); nothing was written. Upgrade this server, too."
-        )),
-        StoreError::TooLarge { .. }
-        | StoreError::Failed(_)
-        | StoreError::InUse(_)
-        | StoreError::Unusable(_) => Problem::internal(error),
     }
 }
 

@@ -5,8 +5,10 @@
 //! cargo run --release -p homeroom-apis --example transforms -- [ROUNDS]
 //! ```
 //!
-//! Each round changes each body for a quarter of a second in each way, in turns. Printed are the bodies a second,
-//! as the median, the least and the greatest of the rounds, and the ratio of the medians of the two ways.
+//! Both ways begin with bytes, check that they are JSON in UTF-8, and end with bytes, with the allocator of the program.
+//! Each round changes each body for a quarter of a second in each way; every second round begins with the other way.
+//! Printed are the bodies a second, as the median, the least and the greatest of the rounds, and the ratio of the two
+//! ways: the median of the rounds' ratios, the least and the greatest.
 
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
@@ -15,6 +17,9 @@ use std::time::{Duration, Instant};
 
 use homeroom_apis::{Operation, Transform};
 use serde_json::{Map, Value, json};
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// The time of one way in one round.
 const TIME: Duration = Duration::from_millis(250);
@@ -92,21 +97,29 @@ fn main() {
         for (size, bytes) in SIZES {
             let body = body(bytes);
             let by_tree = || {
-                let mut tree: Value = serde_json::from_str(&body).expect("JSON");
+                let mut tree: Value = serde_json::from_slice(body.as_bytes()).expect("JSON");
                 in_a_tree(&mut tree);
                 serde_json::to_vec(&tree).expect("JSON")
             };
             let here = || transform.apply(body.as_bytes()).expect("JSON").into_owned();
             let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).expect("JSON");
             assert_eq!(read(&by_tree()), read(&here()), "both ways do the same");
-            let (mut trees, mut ours) = (vec![], vec![]);
-            for _ in 0..rounds {
-                trees.push(rate(by_tree));
-                ours.push(rate(here));
+            let (mut trees, mut ours, mut ratios) = (vec![], vec![], vec![]);
+            for round in 0..rounds {
+                let (tree, own) = if round % 2 == 0 {
+                    let tree = rate(by_tree);
+                    (tree, rate(here))
+                } else {
+                    let own = rate(here);
+                    (rate(by_tree), own)
+                };
+                trees.push(tree);
+                ours.push(own);
+                ratios.push(own / tree);
             }
-            let ratio = median(&mut ours) / median(&mut trees);
-            let (trees, ours) = (told(&trees), told(&ours));
-            println!("| {name}, {size} | {trees} | {ours} | {ratio:.2} |");
+            let (trees, ours) = (told(&mut trees, 0), told(&mut ours, 0));
+            let ratio = told(&mut ratios, 2);
+            println!("| {name}, {size} | {trees} | {ours} | {ratio} |");
         }
     }
 }
@@ -121,14 +134,10 @@ fn rate(work: impl Fn() -> Vec<u8>) -> f64 {
     f64::from(done) / begun.elapsed().as_secs_f64()
 }
 
-/// Returns the median of values, which are sorted by that.
-fn median(values: &mut [f64]) -> f64 {
+/// Returns values as median, least and greatest, with so many decimal places.
+fn told(values: &mut [f64], places: usize) -> String {
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Returns sorted values as median, least and greatest.
-fn told(sorted: &[f64]) -> String {
-    let (least, greatest) = (sorted[0], sorted[sorted.len() - 1]);
-    format!("{:.0} ({least:.0} – {greatest:.0})", sorted[sorted.len() / 2])
+    let (least, greatest) = (values[0], values[values.len() - 1]);
+    let median = values[values.len() / 2];
+    format!("{median:.places$} ({least:.places$} – {greatest:.places$})")
 }

@@ -26,6 +26,7 @@ mod check;
 mod counts;
 mod definition;
 mod diff;
+mod document;
 mod edit;
 mod error;
 #[cfg(feature = "fuzz")]

@@ -13,6 +13,7 @@ use http::{HeaderValue, Method};
 use matchit::Match;
 use serde_json::{Map, Value};
 
+use crate::document::{self, DocumentError, Fault};
 use crate::path::{other, usual};
 use crate::requests::{Checks, is_checked};
 use crate::schema::{Compiler, Schemas, resolve};
@@ -87,16 +88,22 @@ impl Operations {
     /// # Errors
     ///
     /// What is wrong with it, or cannot be checked.
-    pub(crate) fn read(text: &str, usual: &[String], checks: bool) -> Result<Self, String> {
-        let document = document(text)?;
+    pub(crate) fn read(text: &str, usual: &[String], checks: bool) -> Result<Self, DocumentError> {
+        let document = document::read(text)?;
+        Self::compile(&document, usual, checks).map_err(|fault| fault.located(&document, text))
+    }
+
+    fn compile<'a>(document: &'a Value, usual: &[String], checks: bool) -> Result<Self, Fault<'a>> {
         let is_openapi = document["openapi"].is_string() || document["swagger"].is_string();
         let paths = document["paths"].as_object().filter(|_| is_openapi);
         let paths = paths.ok_or("it is no OpenAPI document: `openapi` or `paths` is missing")?;
         let is_3 = document["openapi"].as_str().is_some_and(|version| version.starts_with("3."));
         if checks && !is_3 {
-            return Err("requests are checked by documents of OpenAPI 3.0 and 3.1".into());
+            let version = document.get("openapi").or_else(|| document.get("swagger"));
+            let message = "requests are checked by documents of OpenAPI 3.0 and 3.1";
+            return Err(Fault::at(version.unwrap_or(document), message));
         }
-        let mut compiler = Compiler::new(&document);
+        let mut compiler = Compiler::new(document);
         let mut router = matchit::Router::new();
         let mut known: HashSet<Arc<Scopes>> = HashSet::new();
         for (path, item) in paths {
@@ -105,9 +112,11 @@ impl Operations {
                 continue;
             }
             if !path.starts_with('/') {
-                return Err(format!("the path {path} does not begin with a slash"));
+                let message = format!("the path {path} does not begin with a slash");
+                return Err(Fault::at(item, message));
             }
-            let item = resolve(&document, item)?;
+            let stated = item;
+            let item = resolve(document, item)?;
             let names = placeholders(path);
             let mut methods: Vec<OfMethod> = vec![];
             for (member, method) in METHODS {
@@ -117,8 +126,10 @@ impl Operations {
                 let scopes = known.get(&scopes).cloned().unwrap_or(scopes);
                 known.insert(Arc::clone(&scopes));
                 let checks = if checks {
-                    let own = Checks::compile(&mut compiler, &document, item, operation, &names);
-                    Some(Box::new(own.map_err(|reason| format!("{method} {path}: {reason}"))?))
+                    let own = Checks::compile(&mut compiler, document, item, operation, &names);
+                    let name = || format!("{method} {path}");
+                    let own = own.map_err(|fault| fault.or_at(operation).of(&name()))?;
+                    Some(Box::new(own))
                 } else {
                     None
                 };
@@ -128,7 +139,7 @@ impl Operations {
             let of_path = OfPath { path: path.as_str().into(), methods: methods.into() };
             router
                 .insert(numbered(folded), of_path)
-                .map_err(|error| format!("the path {path}: {error}"))?;
+                .map_err(|error| Fault::at(stated, format!("the path {path}: {error}")))?;
         }
         // A copy has no room to spare, which the router has wherever it grew.
         Ok(Self { router: router.clone(), schemas: compiler.done() })
@@ -198,10 +209,10 @@ fn names_of(own: &OfPath) -> Vec<&'static str> {
 ///
 /// What is wrong with it.
 pub(crate) fn names(text: &str) -> Result<Vec<String>, String> {
-    let document = document(text)?;
+    let document = document::read(text).map_err(|error| error.to_string())?;
     let mut names = vec![];
     for (path, item) in document["paths"].as_object().into_iter().flatten() {
-        let item = resolve(&document, item)?;
+        let item = resolve(&document, item).map_err(Fault::into_message)?;
         let own = METHODS.iter().filter(|(member, _)| item.get(*member).is_some());
         names.extend(own.map(|(_, method)| format!("{method} {path}")));
     }
@@ -223,10 +234,10 @@ pub(crate) struct Remarks {
 ///
 /// What is wrong with the document.
 pub(crate) fn remarks(text: &str) -> Result<Remarks, String> {
-    let document = document(text)?;
+    let document = document::read(text).map_err(|error| error.to_string())?;
     let mut remarks = Remarks::default();
     for (path, item) in document["paths"].as_object().into_iter().flatten() {
-        let item = resolve(&document, item)?;
+        let item = resolve(&document, item).map_err(Fault::into_message)?;
         for (member, method) in METHODS {
             let Some(operation) = item.get(member) else { continue };
             let name = format!("{method} {path}");
@@ -236,7 +247,7 @@ pub(crate) fn remarks(text: &str) -> Result<Remarks, String> {
                 remarks.open.push(name.clone());
             }
             let Some(body) = operation.get("requestBody") else { continue };
-            let body = resolve(&document, body)?;
+            let body = resolve(&document, body).map_err(Fault::into_message)?;
             let media = body["content"].as_object().into_iter().flatten();
             let unchecked = media.filter(|(media, content)| {
                 let schema =
@@ -258,14 +269,6 @@ fn says_something(schema: &Value) -> bool {
         Value::Object(members) if members.is_empty() => false,
         Value::Object(members) => members.get("format").is_none_or(|format| format != "binary"),
         _ => *schema != Value::Bool(true),
-    }
-}
-
-fn document(text: &str) -> Result<Value, String> {
-    if text.trim_start().starts_with('{') {
-        serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))
-    } else {
-        serde_yaml_ng::from_str(text).map_err(|error| format!("it is not YAML: {error}"))
     }
 }
 

@@ -11,6 +11,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use serde_json::{Map, Value};
 
+use crate::document::Fault;
 use crate::schema::{At, Compiler, Faults, Schemas, resolve};
 use crate::unique_json;
 use parameter::{Parameter, coerced};
@@ -39,18 +40,20 @@ impl Checks {
     /// # Errors
     ///
     /// What is wrong with it, or cannot be checked.
-    pub(crate) fn compile(
-        compiler: &mut Compiler<'_>,
-        document: &Value,
-        item: &Value,
-        operation: &Value,
+    pub(crate) fn compile<'a>(
+        compiler: &mut Compiler<'a>,
+        document: &'a Value,
+        item: &'a Value,
+        operation: &'a Value,
         path: &[String],
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Fault<'a>> {
         let mut parameters: Vec<Parameter> = vec![];
         let own = [item, operation].into_iter().filter_map(|of| of["parameters"].as_array());
         for stated in own.flatten() {
             let stated = resolve(document, stated)?;
-            let Some(parameter) = Parameter::compile(compiler, stated, path)? else { continue };
+            let parameter = Parameter::compile(compiler, stated, path);
+            let parameter = parameter.map_err(|fault| fault.or_at(stated))?;
+            let Some(parameter) = parameter else { continue };
             // What an operation says of a parameter replaces what its path says.
             parameters.retain(|known| !known.is_same(&parameter));
             parameters.push(parameter);
@@ -118,7 +121,7 @@ enum Reading {
 }
 
 impl Body {
-    fn compile(compiler: &mut Compiler<'_>, body: &Value) -> Result<Self, String> {
+    fn compile<'a>(compiler: &mut Compiler<'a>, body: &'a Value) -> Result<Self, Fault<'a>> {
         let mut media = vec![];
         for (name, content) in body["content"].as_object().into_iter().flatten() {
             let schema = content.get("schema").map(|schema| compiler.schema(schema)).transpose()?;

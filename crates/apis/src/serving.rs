@@ -231,7 +231,8 @@ impl Serving {
             return Ok(Arc::clone(known));
         }
         let text = text.ok_or("its document is being changed")?;
-        let read = Arc::new(Operations::read(text, &api.scopes, api.validate)?);
+        let read = Operations::read(text, &api.scopes, api.validate);
+        let read = Arc::new(read.map_err(|error| error.to_string())?);
         self.compiled.insert(key, Arc::clone(&read));
         Ok(read)
     }

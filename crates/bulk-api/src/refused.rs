@@ -1,5 +1,6 @@
 //! What a caller is told when the store, a job or a blob fails.
 
+use homeroom_access::{SEND_AGAIN, store_problem};
 use homeroom_blobs::BlobError;
 use homeroom_http::{Kind, Problem};
 use homeroom_jobs::JobError;
@@ -16,26 +17,7 @@ pub(crate) fn of_plan(refused: Refused<Problem>) -> Problem {
 
 /// Returns the problem for a failure of the store.
 pub(crate) fn of_store(error: StoreError) -> Problem {
-    match error {
-        StoreError::Busy(busy) => Problem::busy(1).budget(busy.queue()).detail(busy.to_string()),
-        StoreError::Deadline(_) | StoreError::Closed => Problem::busy(5),
-        StoreError::Away(_) => {
-            Problem::busy(2).detail("The server cannot use its database at the moment.")
-        }
-        StoreError::DiskFull
-        | StoreError::DiskFailed(_)
-        | StoreError::Displaced(_)
-        | StoreError::FromTheFuture { .. } => {
-            Problem::busy(30).detail("The server's store takes no writes at the moment.")
-        }
-        StoreError::Unsure => Problem::busy(30)
-            .detail("The server's disk or database failed; it is not known whether this was done.")
-            .hint("Send the same request again."),
-        StoreError::TooLarge { .. }
-        | StoreError::Failed(_)
-        | StoreError::InUse(_)
-        | StoreError::Unusable(_) => Problem::internal(error),
-    }
+    store_problem(error, SEND_AGAIN)
 }
 
 /// Returns the problem for a failure of the jobs.

@@ -1,5 +1,6 @@
 //! Why a request is refused.
 
+use homeroom_access::{SEND_AGAIN, store_problem};
 use homeroom_blobs::BlobError;
 use homeroom_http::{Kind, Problem};
 use homeroom_jobs::JobError;
@@ -113,7 +114,9 @@ impl From<Error> for Problem {
             Error::Job(JobError::Full { .. }) => Self::busy(30)
                 .budget("jobs")
                 .detail("Too many jobs are waiting (budget jobs); try again when some are done."),
-            Error::Job(JobError::Store(error)) | Error::Store(error) => of_store(error),
+            Error::Job(JobError::Store(error)) | Error::Store(error) => {
+                store_problem(error, SEND_AGAIN)
+            }
             Error::Job(other) => Self::internal(other),
             Error::Damaged(_) => Self::internal(error),
             Error::Blob(error) => of_blob(error),
@@ -134,7 +137,7 @@ fn of_blob(error: BlobError) -> Problem {
             busy.internal = Some(error.to_string());
             busy
         }
-        BlobError::Store(error) => of_store(error),
+        BlobError::Store(error) => store_problem(error, SEND_AGAIN),
         BlobError::Late(_) => Problem::busy(1).detail("The upload took too long; send it again."),
         // Somebody has to mend this first; trying again is of no use.
         other @ (BlobError::Bucket { is_passing: false, .. }
@@ -143,33 +146,6 @@ fn of_blob(error: BlobError) -> Problem {
         | BlobError::NotHandedOver(_)
         | BlobError::Unknown(_)
         | BlobError::Damaged { .. }) => Problem::internal(other),
-    }
-}
-
-fn of_store(error: StoreError) -> Problem {
-    match error {
-        StoreError::Busy(busy) => Problem::busy(1).budget(busy.queue()).detail(busy.to_string()),
-        StoreError::Deadline(_) => Problem::busy(5).detail("The read took too long."),
-        StoreError::TooLarge { .. } => {
-            Problem::of(Kind::ParameterValidationFailed).error("The page would be too large.")
-        }
-        StoreError::DiskFull | StoreError::DiskFailed(_) => {
-            Problem::busy(30).detail("The server's disk is full or failing; nothing was written.")
-        }
-        StoreError::Displaced(_) => Problem::busy(30)
-            .detail("The server's store was moved or replaced; nothing was written."),
-        StoreError::Unsure => Problem::busy(30)
-            .detail("It is not known whether this was written.")
-            .hint("Send the same request again: if it was written, nothing changes."),
-        StoreError::Away(_) => {
-            Problem::busy(2).detail("The server cannot use its database at the moment.")
-        }
-        StoreError::Closed => Problem::busy(5).detail("The server is being shut down."),
-        StoreError::FromTheFuture { .. } => Problem::busy(30)
-            .detail("A newer Homeroom has migrated the database; upgrade this server, too."),
-        StoreError::Failed(_) | StoreError::InUse(_) | StoreError::Unusable(_) => {
-            Problem::internal(error)
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a caller is told when a request fails.
 
+use homeroom_access::{SEND_AGAIN, store_problem};
 use homeroom_document::Refusal;
 use homeroom_http::{Kind, Problem};
 use homeroom_store::{Refused, StoreError};
@@ -48,43 +49,12 @@ pub(crate) fn of_plan(refused: Refused<Problem>) -> Problem {
 
 /// Returns the problem for a failure of the store.
 pub fn problem_of(error: StoreError) -> Problem {
-    match error {
-        StoreError::Busy(busy) => {
-            Problem::busy(1).budget(busy.queue()).detail(busy.to_string())
-        }
-        StoreError::Deadline(time) => Problem::busy(5)
-            .detail(format!("The read took longer than {} s and was stopped.", time.as_secs()))
-            .hint(
-                "Filter by a whole reference or key, omit totalCount, or page with pageToken.",
-            ),
-        StoreError::TooLarge { bytes_max, .. } => {
-            Problem::of(Kind::ParameterValidationFailed).error(format!(
-                "The page would be larger than {} MiB; ask for fewer documents with limit or pageSize.",
-                bytes_max >> 20
-            ))
-        }
-        StoreError::DiskFull => {
-            Problem::busy(30).detail("The server's disk is full; nothing was written.")
-        }
-        StoreError::DiskFailed(_) => {
-            Problem::busy(30).detail("The server's disk is failing; nothing was written.")
-        }
-        StoreError::Displaced(_) => Problem::busy(30)
-            .detail("The server's store was moved or replaced; nothing was written."),
-        StoreError::Unsure => Problem::busy(30)
-            .detail("The server's disk or database failed; it is not known whether this was written.")
-            .hint("Send the same request again: if it was written, nothing changes."),
-        StoreError::Away(_) => {
-            Problem::busy(2).detail("The server cannot use its database at the moment.")
-        }
-        StoreError::Closed => Problem::busy(5).detail("The server is being shut down."),
-        StoreError::FromTheFuture { found, known } => Problem::busy(30).detail(format!(
-            "A newer Homeroom has migrated the database (schema version {found}; this server knows \
-             {known}); nothing was written. Upgrade this server, too."
-        )),
-        StoreError::Failed(_)
-        | StoreError::InUse(_)
-        | StoreError::Unusable(_) => Problem::internal(error),
+    let is_late = matches!(error, StoreError::Deadline(_));
+    let problem = store_problem(error, SEND_AGAIN);
+    if is_late {
+        problem.hint("Filter by a whole reference or key, omit totalCount, or page with pageToken.")
+    } else {
+        problem
     }
 }
 

@@ -74,7 +74,7 @@ pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
     let mut figures = Figures::default();
     let (target, process) = (server.url(""), server.pid().to_string());
     let homeroom = Side::Homeroom { target, process, key, secret, more: vec![] };
-    let nginx = Side::Nginx { tokens: &tokens };
+    let nginx = Side::Nginx { process: proxy.0.id().to_string(), tokens: &tokens };
     // What is measured is told, whatever fails after it.
     let done = (0..options.rounds).try_for_each(|_| {
         cells(&nginx, &homeroom, &folder, options, &mut figures)?;

@@ -60,8 +60,8 @@ pub(super) fn check_api(api: &Api, document: Option<&str>, findings: &mut Findin
                 findings.add("openapi", message);
             }
             Some(text) => {
-                if let Err(reason) = Operations::read(text, &[], api.validate) {
-                    findings.add("openapi", format!("{name}: {reason}"));
+                if let Err(error) = Operations::read(text, &[], api.validate) {
+                    findings.add("openapi", error.in_document(name));
                 }
             }
         }

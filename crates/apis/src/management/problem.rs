@@ -1,8 +1,7 @@
 //! The answers to requests that are not done.
 
-use homeroom_access::AccessError;
+use homeroom_access::{AccessError, CHECK_FIRST, store_problem};
 use homeroom_http::{Kind, Problem, Violations};
-use homeroom_store::StoreError;
 
 use crate::check::Finding;
 use crate::error::ApisError;
@@ -21,7 +20,7 @@ pub(super) fn of(error: ApisError) -> Problem {
             .hint("Give these APIs and keys another plan first."),
         ApisError::Subscription(_) => Problem::of(Kind::BadRequest).detail(sentence(&error)),
         ApisError::Meanwhile => Problem::of(Kind::MultiUserConflict),
-        ApisError::Store(error) => of_store(error),
+        ApisError::Store(error) => store_problem(error, CHECK_FIRST),
         ApisError::Damaged(_) => Problem::internal(error),
     }
 }
@@ -47,33 +46,10 @@ pub(super) fn of_findings(findings: &[Finding]) -> Problem {
 
 pub(super) fn of_access(error: AccessError) -> Problem {
     match error {
-        AccessError::Store(error) => of_store(error),
+        AccessError::Store(error) => store_problem(error, CHECK_FIRST),
         error @ (AccessError::Claims(_) | AccessError::Random(_) | AccessError::Damaged(_)) => {
             Problem::internal(error)
         }
-    }
-}
-
-fn of_store(error: StoreError) -> Problem {
-    match error {
-        StoreError::Busy(busy) => Problem::busy(1).budget(busy.queue()).detail(busy.to_string()),
-        StoreError::Deadline(_) | StoreError::Closed => Problem::busy(5),
-        StoreError::Away(_) => {
-            Problem::busy(2).detail("The server cannot use its database at the moment.")
-        }
-        StoreError::Unsure => Problem::busy(30).detail(
-            "The server's disk or database failed; it is not known whether this was written. \
-             Check before you try again.",
-        ),
-        StoreError::DiskFull
-        | StoreError::DiskFailed(_)
-        | StoreError::Displaced(_)
-        | StoreError::FromTheFuture { .. } => Problem::busy(30)
-            .detail("The server's store cannot be written to; nothing was written."),
-        StoreError::TooLarge { .. }
-        | StoreError::Failed(_)
-        | StoreError::InUse(_)
-        | StoreError::Unusable(_) => Problem::internal(error),
     }
 }
 

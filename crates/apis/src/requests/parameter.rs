@@ -6,6 +6,7 @@ use http::header::COOKIE;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Number, Value};
 
+use crate::document::Fault;
 use crate::schema::{At, Compiler, Faults, Schemas, Types};
 use crate::unique_json;
 
@@ -53,13 +54,14 @@ enum Written {
 
 impl Parameter {
     /// Compiles a parameter; [`None`] for one that says nothing.
-    pub(super) fn compile(
-        compiler: &mut Compiler<'_>,
-        stated: &Value,
+    pub(super) fn compile<'a>(
+        compiler: &mut Compiler<'a>,
+        stated: &'a Value,
         path: &[String],
-    ) -> Result<Option<Self>, String> {
+    ) -> Result<Option<Self>, Fault<'a>> {
         let name = stated["name"].as_str().ok_or("a parameter has no name")?.to_owned();
-        let wrong = |reason: &str| format!("the parameter {name}: {reason}");
+        let what = format!("the parameter {name}");
+        let wrong = |reason: &str| Fault::at(stated, reason).of(&what);
         let place = match stated["in"].as_str() {
             Some("path") => match path.iter().position(|own| *own == name) {
                 Some(number) => Place::Path(number),
@@ -76,7 +78,7 @@ impl Parameter {
         let content = stated["content"].as_object().and_then(|all| all.values().next());
         let schema = stated.get("schema").or_else(|| content.and_then(|own| own.get("schema")));
         let schema = schema.map(|schema| compiler.schema(schema)).transpose();
-        let schema = schema.map_err(|reason| wrong(&reason))?;
+        let schema = schema.map_err(|fault| fault.of(&what))?;
         let usual = if matches!(place, Place::Query | Place::Cookie) { "form" } else { "simple" };
         let style = stated["style"].as_str().unwrap_or(usual);
         let explodes = stated["explode"].as_bool().unwrap_or(style == "form");

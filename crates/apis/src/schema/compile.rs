@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::format::Format;
 use super::node::{At, Node, Pattern, Schemas, Types};
 use super::run::canonical;
+use crate::document::Fault;
 
 /// Most schemas of a document.
 const NODES_MAX: usize = 100_000;
@@ -34,13 +35,13 @@ pub(crate) struct Compiler<'a> {
 /// # Errors
 ///
 /// A reference out of the document, or to nothing.
-pub(crate) fn resolve<'a>(document: &'a Value, value: &'a Value) -> Result<&'a Value, String> {
-    let mut value = value;
+pub(crate) fn resolve<'a>(document: &'a Value, value: &'a Value) -> Result<&'a Value, Fault<'a>> {
+    let (begun, mut value) = (value, value);
     for _ in 0..REFERENCES_MAX {
         let Some(reference) = value.get("$ref").and_then(Value::as_str) else { return Ok(value) };
-        value = target(document, reference)?.1;
+        value = target(document, reference).map_err(|reason| Fault::at(value, reason))?.1;
     }
-    Err("a chain of references is too long".into())
+    Err(Fault::at(begun, "a chain of references is too long"))
 }
 
 /// Returns pointer and value of what a reference leads to.
@@ -76,13 +77,13 @@ impl<'a> Compiler<'a> {
     /// # Errors
     ///
     /// What is wrong with it, or cannot be checked.
-    pub(crate) fn schema(&mut self, schema: &Value) -> Result<At, String> {
+    pub(crate) fn schema(&mut self, schema: &'a Value) -> Result<At, Fault<'a>> {
         self.within(schema, DEPTH_MAX)
     }
 
-    fn within(&mut self, schema: &Value, depth: usize) -> Result<At, String> {
+    fn within(&mut self, schema: &'a Value, depth: usize) -> Result<At, Fault<'a>> {
         let at = self.place()?;
-        self.schemas.0[at.0] = self.node(schema, depth)?;
+        self.schemas.0[at.0] = self.node(schema, depth).map_err(|fault| fault.or_at(schema))?;
         Ok(at)
     }
 
@@ -94,7 +95,7 @@ impl<'a> Compiler<'a> {
         Ok(At(self.schemas.0.len() - 1))
     }
 
-    fn reference(&mut self, reference: &str, depth: usize) -> Result<At, String> {
+    fn reference(&mut self, reference: &str, depth: usize) -> Result<At, Fault<'a>> {
         let (pointer, schema) = target(self.document, reference)?;
         if let Some(known) = self.by_pointer.get(&pointer) {
             return Ok(*known);
@@ -102,24 +103,27 @@ impl<'a> Compiler<'a> {
         // It may refer to itself.
         let at = self.place()?;
         self.by_pointer.insert(pointer, at);
-        self.schemas.0[at.0] = self.node(schema, depth)?;
+        self.schemas.0[at.0] = self.node(schema, depth).map_err(|fault| fault.or_at(schema))?;
         Ok(at)
     }
 
-    fn node(&mut self, schema: &Value, depth: usize) -> Result<Node, String> {
+    fn node(&mut self, schema: &'a Value, depth: usize) -> Result<Node, Fault<'a>> {
         let depth = depth.checked_sub(1).ok_or("schemas are nested too deep")?;
         let members = match schema {
             Value::Bool(is_all) => return Ok(Node { is_never: !is_all, ..Node::default() }),
             Value::Object(members) => members,
-            _ => return Err(format!("a schema is an object, and not {schema}")),
+            _ => return Err(format!("a schema is an object, and not {schema}").into()),
         };
-        if let Some(unknown) = UNKNOWN.iter().find(|name| members.contains_key(**name)) {
-            return Err(format!("requests cannot be checked by {unknown}; leave it out"));
+        let mut unknown = UNKNOWN.iter().filter_map(|name| Some((name, members.get(*name)?)));
+        if let Some((name, own)) = unknown.next() {
+            let message = format!("requests cannot be checked by {name}; leave it out");
+            return Err(Fault::at(own, message));
         }
         let mut node = Node::default();
         if let Some(reference) = members.get("$ref") {
-            let reference = reference.as_str().ok_or("a $ref is a text")?;
-            node.reference = Some(self.reference(reference, depth)?);
+            let text = reference.as_str().ok_or("a $ref is a text")?;
+            let led = self.reference(text, depth).map_err(|fault| fault.or_at(reference))?;
+            node.reference = Some(led);
             if self.is_3_0 {
                 return Ok(node);
             }
@@ -130,7 +134,9 @@ impl<'a> Compiler<'a> {
         node.min_length = count(members, "minLength");
         node.max_length = count(members, "maxLength");
         if let Some(text) = members.get("pattern") {
-            node.pattern = Some(pattern(text.as_str().ok_or("a pattern is a text")?)?);
+            let own = text.as_str().ok_or("a pattern is a text").map_err(String::from);
+            let own = own.and_then(pattern).map_err(|reason| Fault::at(text, reason))?;
+            node.pattern = Some(own);
         }
         node.format = members.get("format").and_then(Value::as_str).and_then(Format::of_name);
         self.arrays(members, &mut node, depth)?;
@@ -150,21 +156,22 @@ impl<'a> Compiler<'a> {
 
     fn one(
         &mut self,
-        members: &Map<String, Value>,
+        members: &'a Map<String, Value>,
         name: &str,
         depth: usize,
-    ) -> Result<Option<At>, String> {
+    ) -> Result<Option<At>, Fault<'a>> {
         members.get(name).map(|schema| self.within(schema, depth)).transpose()
     }
 
     fn list(
         &mut self,
-        members: &Map<String, Value>,
+        members: &'a Map<String, Value>,
         name: &str,
         depth: usize,
-    ) -> Result<Vec<At>, String> {
+    ) -> Result<Vec<At>, Fault<'a>> {
         let Some(list) = members.get(name) else { return Ok(vec![]) };
-        let list = list.as_array().ok_or_else(|| format!("{name} is a list of schemas"))?;
+        let fault = || Fault::at(list, format!("{name} is a list of schemas"));
+        let list = list.as_array().ok_or_else(fault)?;
         list.iter().map(|schema| self.within(schema, depth)).collect()
     }
 
@@ -192,10 +199,10 @@ impl<'a> Compiler<'a> {
 
     fn arrays(
         &mut self,
-        members: &Map<String, Value>,
+        members: &'a Map<String, Value>,
         node: &mut Node,
         depth: usize,
-    ) -> Result<(), String> {
+    ) -> Result<(), Fault<'a>> {
         node.prefix_items = self.list(members, "prefixItems", depth)?;
         node.items = self.one(members, "items", depth)?;
         node.min_items = count(members, "minItems");
@@ -210,16 +217,17 @@ impl<'a> Compiler<'a> {
 
     fn objects(
         &mut self,
-        members: &Map<String, Value>,
+        members: &'a Map<String, Value>,
         node: &mut Node,
         depth: usize,
-    ) -> Result<(), String> {
+    ) -> Result<(), Fault<'a>> {
         let named = |name: &str| members.get(name).and_then(Value::as_object);
         for (name, schema) in named("properties").into_iter().flatten() {
             node.properties.insert(name.clone(), self.within(schema, depth)?);
         }
         for (text, schema) in named("patternProperties").into_iter().flatten() {
-            node.pattern_properties.push((pattern(text)?, self.within(schema, depth)?));
+            let own = pattern(text).map_err(|reason| Fault::at(schema, reason))?;
+            node.pattern_properties.push((own, self.within(schema, depth)?));
         }
         for (name, schema) in named("dependentSchemas").into_iter().flatten() {
             node.dependent_schemas.insert(name.clone(), self.within(schema, depth)?);

@@ -221,7 +221,12 @@ fn limits_groups_and_documents_that_make_no_sense_are_told_with_their_places() {
         api("f", "validate = true\nopenapi = 'swagger.json'"),
         api("g", "groups = [{upstream = [], weight = 0}]"),
         api("h", "sticky = 'key'"),
+        api("i", "validate = true\nopenapi = 'faulty.yaml'"),
     ];
+    let faulty = "openapi: 3.1.0\npaths:\n  /items:\n    get:\n      parameters:\n\
+                  \u{20}       - name: size\n          in: query\n          schema:\n\
+                  \u{20}           pattern: (?=x)\n";
+    place.write("faulty.yaml", faulty);
     place.write("apis.toml", text.concat());
 
     let linted = place.run(&["gateway", "lint", "apis.toml"]);
@@ -238,6 +243,8 @@ fn limits_groups_and_documents_that_make_no_sense_are_told_with_their_places() {
         "apis.toml:45: apis[6].groups: ",
         "apis.toml:45: apis[6].groups[0].upstream: ",
         "apis.toml:51: apis[7].sticky: ",
+        "apis.toml:58: apis[8].openapi: faulty.yaml:9:13: \
+         #/paths/~1items/get/parameters/0/schema/pattern: GET /items: the parameter size: ",
     ] {
         assert!(linted.stderr.contains(told), "{told}: {}", linted.stderr);
     }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::support::{Client, Database, Place, STUDENTS, Server, Wire, eventually, student};
+use crate::upstreams::{api, publish};
 
 #[test]
 fn a_server_told_to_stop_says_so_first_and_still_serves() {
@@ -105,68 +106,115 @@ fn node(place: &Place, listen: SocketAddr) -> Server {
     Server::of(command.env("HOMEROOM_SERVER__LAME_DUCK", "2s"))
 }
 
-#[test]
-fn two_nodes_behind_a_balancer_are_restarted_in_turn_without_a_failed_request() {
-    const SENDERS: usize = 10;
-    /// Of each sender: 50 requests a second in all.
-    const PAUSE: Duration = Duration::from_millis(200);
-    for database in Database::on_each_server() {
-        let place = Place::with_store(&database.url());
-        let key = place.key("FullAccess");
-        let addresses = [free_address(), free_address()];
-        let mut nodes = addresses.map(|address| Some(node(&place, address)));
-        let listen = free_address();
-        let Some(balancer) = Balancer::start(&place, listen, addresses) else { return };
-        let is_over = AtomicBool::new(false);
-        let sent = AtomicUsize::new(0);
+/// Two nodes of one database, which a balancer knows by their addresses.
+struct Nodes {
+    place: Place,
+    addresses: [SocketAddr; 2],
+    running: [Option<Server>; 2],
+    authorization: String,
+}
 
-        let failed: Vec<String> = std::thread::scope(|scope| {
-            let senders: Vec<_> = (0..SENDERS)
-                .map(|sender| {
-                    let (is_over, sent, key) = (&is_over, &sent, &key);
-                    scope.spawn(move || {
-                        let mut client = Client::new(listen);
-                        client.authorize(&key.0, &key.1);
-                        let mut failed = vec![];
-                        let begun = Instant::now() + PAUSE.mul_f64(sender as f64 / SENDERS as f64);
-                        for at in 0_u32.. {
-                            if is_over.load(Ordering::Acquire) {
-                                break;
-                            }
-                            let due = begun + PAUSE * at;
-                            std::thread::sleep(due.saturating_duration_since(Instant::now()));
-                            let answer = match at % 5 {
-                                0 => client.try_json(
-                                    "POST",
-                                    STUDENTS,
-                                    &student(&format!("{sender}-{at}"), "Ada"),
-                                ),
-                                _ => client.send("GET", &format!("{STUDENTS}?limit=1"), &[], None),
-                            };
-                            sent.fetch_add(1, Ordering::Relaxed);
-                            match answer {
-                                Ok(answer) if matches!(answer.status, 200 | 201) => {}
-                                other => failed.push(format!("{other:?}")),
-                            }
-                        }
-                        failed
-                    })
-                })
-                .collect();
-            std::thread::sleep(Duration::from_secs(1));
-            for (node_number, address) in addresses.into_iter().enumerate() {
-                let stopped = nodes[node_number].take().unwrap().stop();
-                assert_eq!(stopped.code, Some(0), "{stopped:?}");
-                nodes[node_number] = Some(node(&place, address));
-                // Time for the balancer to find that it is back, before the other one goes.
-                std::thread::sleep(Duration::from_secs(2));
+impl Nodes {
+    fn start(database: &Database) -> Self {
+        let place = Place::with_store(&database.url());
+        let (key, secret) = place.key("FullAccess");
+        let addresses = [free_address(), free_address()];
+        let running = addresses.map(|address| Some(node(&place, address)));
+        let token = Client::new(addresses[0]).ask_token(&key, &secret).json();
+        let authorization = format!("Bearer {}", token["access_token"].as_str().unwrap());
+        Self { place, addresses, running, authorization }
+    }
+
+    /// Stops and starts one after the other.
+    fn restart_in_turn(&mut self) {
+        for (number, address) in self.addresses.into_iter().enumerate() {
+            let stopped = self.running[number].take().unwrap().stop();
+            assert_eq!(stopped.code, Some(0), "{stopped:?}");
+            self.running[number] = Some(node(&self.place, address));
+            // Time for the balancer to find that it is back, before the other one goes.
+            std::thread::sleep(Duration::from_secs(2));
+        }
+    }
+
+    /// Restarts them while clients read and write through a balancer, at the path where it has them. Returns how many
+    /// requests were sent, and those that failed.
+    fn restart_under_load(&mut self, balancer: SocketAddr, path: &str) -> (usize, Vec<String>) {
+        const SENDERS: usize = 10;
+        /// Of each sender: 50 requests a second in all.
+        const PAUSE: Duration = Duration::from_millis(200);
+        let (is_over, count) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let authorization = self.authorization.clone();
+        let send = |sender: usize| {
+            let mut client = Client::new(balancer);
+            let headers =
+                [("authorization", &*authorization), ("content-type", "application/json")];
+            let students = format!("{path}{STUDENTS}");
+            let mut failed = vec![];
+            let begun = Instant::now() + PAUSE.mul_f64(sender as f64 / SENDERS as f64);
+            for at in 0_u32.. {
+                if is_over.load(Ordering::Acquire) {
+                    break;
+                }
+                let due = begun + PAUSE * at;
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                let answer = if at % 5 == 0 {
+                    let body = student(&format!("{sender}-{at}"), "Ada").to_string();
+                    client.send("POST", &students, &headers, Some(body.as_bytes()))
+                } else {
+                    client.send("GET", &format!("{students}?limit=1"), &headers, None)
+                };
+                count.fetch_add(1, Ordering::Relaxed);
+                match answer {
+                    Ok(answer) if matches!(answer.status, 200 | 201) => {}
+                    other => failed.push(format!("{other:?}")),
+                }
             }
+            failed
+        };
+        let failed = std::thread::scope(|scope| {
+            let send = &send;
+            let senders: Vec<_> =
+                (0..SENDERS).map(|sender| scope.spawn(move || send(sender))).collect();
+            std::thread::sleep(Duration::from_secs(1));
+            self.restart_in_turn();
             is_over.store(true, Ordering::Release);
             senders.into_iter().flat_map(|sender| sender.join().unwrap()).collect()
         });
+        (count.into_inner(), failed)
+    }
+}
 
-        assert_eq!(failed, [] as [String; 0], "of {}", sent.load(Ordering::Relaxed));
-        assert!(sent.load(Ordering::Relaxed) >= 200, "{}", sent.load(Ordering::Relaxed));
+#[test]
+fn two_nodes_behind_a_balancer_are_restarted_in_turn_without_a_failed_request() {
+    for database in Database::on_each_server() {
+        let mut nodes = Nodes::start(&database);
+        let listen = free_address();
+        let Some(balancer) = Balancer::start(&nodes.place, listen, nodes.addresses) else { return };
+
+        let (sent, failed) = nodes.restart_under_load(listen, "");
+
+        assert_eq!(failed, [] as [String; 0], "of {sent}");
+        assert!(sent >= 200, "{sent}");
         drop(balancer);
+    }
+}
+
+#[test]
+fn two_nodes_behind_a_server_of_their_own_kind_are_restarted_so_as_well() {
+    for database in Database::on_each_server() {
+        let mut nodes = Nodes::start(&database);
+        let front_place = Place::new();
+        let front = Server::start(&front_place);
+        let urls = nodes.addresses.map(|address| format!("http://{address}"));
+        let probed = "health = {path = '/readyz', interval = '100ms'}";
+        publish(&front_place, &api("ods", &urls, probed));
+        eventually("the balancer has a node", || {
+            front.client().get("/apis/ods/v1/livez").status == 200
+        });
+
+        let (sent, failed) = nodes.restart_under_load(front.api, "/apis/ods/v1");
+
+        assert_eq!(failed, [] as [String; 0], "of {sent}");
+        assert!(sent >= 200, "{sent}");
     }
 }

@@ -28,16 +28,9 @@ pub(super) fn found(figures: &mut Figures, cell: &str, name: &str, found: &Found
 #[derive(Clone)]
 pub(super) enum Side<'a> {
     /// A Homeroom with its process id, a key, and further arguments of the lab.
-    Homeroom {
-        target: String,
-        process: String,
-        key: String,
-        secret: String,
-        more: Vec<String>,
-    },
-    Nginx {
-        tokens: &'a Path,
-    },
+    Homeroom { target: String, process: String, key: String, secret: String, more: Vec<String> },
+    /// An nginx with the id of its first process, and a file of tokens.
+    Nginx { process: String, tokens: &'a Path },
 }
 
 /// What a cell showed.
@@ -68,9 +61,9 @@ impl Side<'_> {
                 command.args(["--target", target, "--process", process, "--key", key]).args(more);
                 command.env("HOMEROOM_LAB_SECRET", secret);
             }
-            Self::Nginx { tokens } => {
+            Self::Nginx { process, tokens } => {
                 command.args(["--target", &format!("http://127.0.0.1:{NGINX_PORT}")]);
-                command.args(["--process", "nginx", "--tokens", text(tokens)]);
+                command.args(["--process", process, "--tokens", text(tokens)]);
             }
         }
         let done = command.output().map_err(|error| format!("{BINARY}: {error}"))?;
