@@ -288,7 +288,7 @@ async fn within(
     all.dedup();
     let mut reached = vec![];
     for some in all.chunks(REACHED_AT_ONCE) {
-        reached.extend(api.store.reach(some.to_vec()).await.map_err(told)?);
+        reached.extend(api.store.reach(some).await.map_err(told)?);
         // The embedded store reads on this thread, so other tasks are waiting for it.
         tokio::task::yield_now().await;
     }

@@ -120,7 +120,7 @@ async fn alternatives(
 ) -> Result<Vec<StrategyStanding>, Problem> {
     let starts = stored_starts(&api.catalog, resource, row);
     let mut asked = questions(&api.catalog, resource, [relationships].into_iter(), &starts);
-    asked.reached = api.store.reach(asked.questions.clone()).await.map_err(problem_of)?;
+    asked.reached = api.store.reach(&asked.questions).await.map_err(problem_of)?;
     let mut strategies = vec![];
     for alternative in &relationships.alternatives {
         let mut subjects = vec![];
@@ -250,8 +250,8 @@ async fn through(
         ways = next;
     }
     let up = Way { steps: [].into(), ..way.clone() };
-    let questions = ways.iter().map(|(at, _)| (Start::Number(*at), up.clone())).collect();
-    let reached = api.store.reach(questions).await.map_err(problem_of)?;
+    let questions: Vec<_> = ways.iter().map(|(at, _)| (Start::Number(*at), up.clone())).collect();
+    let reached = api.store.reach(&questions).await.map_err(problem_of)?;
     let mut all = ways.into_iter().zip(reached);
     let found = all
         .find(|((at, _), reached)| *at == organization || reached.numbers.contains(&organization));

@@ -53,7 +53,7 @@ pub(crate) async fn check_reach(
     let starts = stored_starts(&api.catalog, resource, row);
     let mut asked =
         rights::questions(&api.catalog, resource, [&**relationships].into_iter(), &starts);
-    asked.reached = api.store.reach_in(ties, asked.questions.clone()).await.map_err(problem_of)?;
+    asked.reached = api.store.reach_in(ties, &asked.questions).await.map_err(problem_of)?;
     asked.check(&api.catalog, resource, relationships, Phase::Stored, &starts)?;
     Ok(())
 }

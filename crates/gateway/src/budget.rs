@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use homeroom_http::{BudgetFigures, Problem};
 
+use crate::place_turns::PlaceTurns;
+
 /// Everything that requests share. Each row is name, unit and description.
 macro_rules! capacities {
     ($($capacity:ident, $name:literal, $what:literal;)*) => {
@@ -96,6 +98,11 @@ impl Holder {
         Arc::new(Self { kind, number, held: std::array::from_fn(|_| AtomicU64::new(0)) })
     }
 
+    /// Returns the number by which it takes turns with others.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Returns how much of a budget it holds.
     pub(crate) fn held(&self, capacity: Capacity) -> u64 {
         self.held[capacity as usize].load(Ordering::Relaxed)
@@ -129,6 +136,8 @@ pub(crate) struct Budget {
     /// How much of the shared amount is taken.
     used: AtomicU64,
     refused: AtomicU64,
+    /// Those who wait for a place that is given back.
+    pub(crate) turns: PlaceTurns,
 }
 
 /// Why an amount was refused.
@@ -143,7 +152,7 @@ impl Budget {
     /// Creates a budget with a shared amount, and a floor for each connection.
     pub(crate) fn new(capacity: Capacity, common: u64, floor: u64) -> Arc<Self> {
         let (used, refused) = (AtomicU64::new(0), AtomicU64::new(0));
-        Arc::new(Self { capacity, common, floor, used, refused })
+        Arc::new(Self { capacity, common, floor, used, refused, turns: PlaceTurns::default() })
     }
 
     /// Returns the shared amount.
@@ -165,6 +174,11 @@ impl Budget {
     /// Returns how often an amount was refused.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Returns the refusal of an owner that has others waiting.
+    pub(crate) fn refused_share(&self) -> Refused {
+        Refused { capacity: self.capacity, share_of: Some(Kind::Key) }
     }
 
     /// Counts an amount that was refused.
@@ -194,7 +208,7 @@ impl Budget {
         let own = self.beyond_floor(before);
         let mut share_of = None;
         // A refused amount is never added, so that no other holder is refused because of it.
-        let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+        let taken = self.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |used| {
             share_of = None;
             let free = self.common.checked_sub(used + common)?;
             // A holder that has nothing yet may take anything that is free.
@@ -216,7 +230,8 @@ impl Budget {
     fn sub(&self, holders: &Holders, amount: u64, common: u64) {
         self.forget(holders, amount, common);
         if common > 0 {
-            self.used.fetch_sub(common, Ordering::Relaxed);
+            self.used.fetch_sub(common, Ordering::SeqCst);
+            self.turns.given_back();
         }
     }
 
@@ -281,6 +296,11 @@ impl<B: Deref<Target = Budget>> Drop for Taken<B> {
 }
 
 impl Refused {
+    /// Returns the budget that is used up.
+    pub(crate) fn capacity(self) -> Capacity {
+        self.capacity
+    }
+
     /// Returns whose share is used up; [`None`] when the whole budget is.
     pub(crate) fn share_of(self) -> Option<Kind> {
         self.share_of

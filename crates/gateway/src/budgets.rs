@@ -1,9 +1,11 @@
 //! All budgets of a front door.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::budget::{Budget, Capacity, Holders, Refused, Taken};
 use crate::limits::Limits;
+use crate::pacing::HeldCount;
 
 /// Bytes of public request bodies that each connection always has: enough to ask for a token.
 const STRANGER_FLOOR: u64 = 8 << 10;
@@ -12,9 +14,19 @@ const STREAM_FLOOR: u64 = 8 << 10;
 /// How many requests may wait for their bodies, as a multiple of those that may be worked on.
 const AWAITED_TIMES: u64 = 4;
 
+/// Longest wait for a place: a refusal still comes within 50 ms.
+const PLACE_TIME_MAX: Duration = Duration::from_millis(30);
+
 /// The budgets, one for each [`Capacity`].
 #[derive(Debug)]
-pub(crate) struct Budgets([Arc<Budget>; Capacity::ALL.len()]);
+pub(crate) struct Budgets {
+    all: [Arc<Budget>; Capacity::ALL.len()],
+    /// Those who wait for a place, and refusals that are held.
+    held: Arc<HeldCount>,
+}
+
+/// What a request takes that is worked on: a place among those in flight, and one for its work.
+pub(crate) type Places = (Taken, Option<Taken>);
 
 impl Budgets {
     /// Creates the budgets, with nothing taken.
@@ -32,16 +44,17 @@ impl Budgets {
             Capacity::Answers => (limits.answer_bytes as u64, 0),
             Capacity::PublicAnswers => (limits.public_answer_bytes as u64, 0),
         };
-        Arc::new(Self(std::array::from_fn(|at| {
+        let all = std::array::from_fn(|at| {
             let capacity = Capacity::ALL[at];
             let (common, floor) = size(capacity);
             Budget::new(capacity, common, floor)
-        })))
+        });
+        Arc::new(Self { all, held: Arc::new(HeldCount::new(limits.held_refusals)) })
     }
 
     /// Returns the budget of a capacity.
     pub(crate) fn of(&self, capacity: Capacity) -> &Arc<Budget> {
-        &self.0[capacity as usize]
+        &self.all[capacity as usize]
     }
 
     /// Takes an amount from a budget and holds it until the returned value is dropped.
@@ -65,6 +78,61 @@ impl Budgets {
         Taken::attempt(Arc::clone(self.of(capacity)), of.clone(), amount)
     }
 
+    /// Returns the count of those who wait for a place, and of refusals that are held.
+    pub(crate) fn held(&self) -> &Arc<HeldCount> {
+        &self.held
+    }
+
+    /// Takes the places of a request if they are free and nobody of the same owner waits for one.
+    pub(crate) fn places(&self, work: Option<Capacity>, of: &Holders) -> Result<Places, Refused> {
+        let owner = of.number();
+        for capacity in std::iter::once(Capacity::InFlight).chain(work) {
+            let budget = self.of(capacity);
+            if budget.turns.has(owner) {
+                return Err(budget.refused_share());
+            }
+        }
+        self.places_now(work, of)
+    }
+
+    fn places_now(&self, work: Option<Capacity>, of: &Holders) -> Result<Places, Refused> {
+        let in_flight = self.attempt(Capacity::InFlight, of, 1)?;
+        let work = work.map(|work| self.attempt(work, of, 1)).transpose()?;
+        Ok((in_flight, work))
+    }
+
+    /// Waits until places are given back, in turn with other owners, and takes them. A refusal counts when the
+    /// wait is over.
+    pub(crate) async fn places_in_turn(
+        &self,
+        mut refused: Refused,
+        work: Option<Capacity>,
+        of: &Holders,
+    ) -> Result<Places, Refused> {
+        if let Some(_held) = self.held.begin() {
+            let waits = async {
+                loop {
+                    let mut turn = self.of(refused.capacity()).turns.wait(of.number());
+                    // Whoever has given a place back just now may not have seen that somebody waits.
+                    if turn.is_first()
+                        && let Ok(places) = self.places_now(work, of)
+                    {
+                        return places;
+                    }
+                    turn.comes().await;
+                    match self.places_now(work, of) {
+                        Ok(places) => return places,
+                        Err(other) => refused = other,
+                    }
+                }
+            };
+            if let Ok(places) = tokio::time::timeout(PLACE_TIME_MAX, waits).await {
+                return Ok(places);
+            }
+        }
+        self.places_now(work, of).inspect_err(|refused| self.of(refused.capacity()).count_refused())
+    }
+
     /// Does the same as [`Budgets::take`], for use within a request.
     pub(crate) fn borrow(
         &self,
@@ -73,5 +141,84 @@ impl Budgets {
         amount: u64,
     ) -> Result<Taken<&Budget>, Refused> {
         Taken::of(&**self.of(capacity), of.clone(), amount)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future as _;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use super::*;
+    use crate::budget::{Holder, Kind};
+
+    fn budgets(writes: usize) -> Arc<Budgets> {
+        Budgets::new(&Limits { writes, ..Limits::default() })
+    }
+
+    fn key() -> Holders {
+        Holders { connection: None, owner: Some(Holder::new(Kind::Key)) }
+    }
+
+    const WRITES: Option<Capacity> = Some(Capacity::Writes);
+
+    /// Takes as many places as the owner may have.
+    fn all(budgets: &Budgets, of: &Holders) -> Vec<Places> {
+        std::iter::from_fn(|| budgets.places(WRITES, of).ok()).collect()
+    }
+
+    #[tokio::test]
+    async fn who_finds_no_place_waits_for_the_next_that_is_given_back_and_is_not_counted_as_refused()
+     {
+        let (budgets, flood) = (budgets(8), key());
+        let mut held = all(&budgets, &flood);
+        let refused = budgets.places(WRITES, &flood).unwrap_err();
+        let mut waits = pin!(budgets.places_in_turn(refused, WRITES, &flood));
+        assert!(waits.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+
+        // Whoever comes later does not go before it, unless it is somebody else.
+        held.pop();
+        assert!(budgets.places(WRITES, &key()).is_ok());
+        let placed = waits.await;
+
+        assert!(placed.is_ok());
+        assert_eq!(budgets.of(Capacity::Writes).refused(), 0);
+    }
+
+    #[tokio::test]
+    async fn who_gets_no_place_in_time_is_refused_once() {
+        let (budgets, flood) = (budgets(8), key());
+        let _held = all(&budgets, &flood);
+        let refused = budgets.places(WRITES, &flood).unwrap_err();
+
+        let placed = budgets.places_in_turn(refused, WRITES, &flood).await;
+
+        assert_eq!(placed.unwrap_err(), refused);
+        assert_eq!(budgets.of(Capacity::Writes).refused(), 1);
+        assert_eq!(budgets.of(Capacity::InFlight).used(), budgets.of(Capacity::Writes).used());
+    }
+
+    #[tokio::test]
+    async fn all_who_wait_get_their_places_however_many_they_are() {
+        let (budgets, flood) = (budgets(4), key());
+        let mut all = tokio::task::JoinSet::new();
+        for _ in 0..200 {
+            let (budgets, flood) = (Arc::clone(&budgets), flood.clone());
+            all.spawn(async move {
+                let places = match budgets.places(WRITES, &flood) {
+                    Ok(places) => places,
+                    Err(refused) => budgets.places_in_turn(refused, WRITES, &flood).await?,
+                };
+                tokio::task::yield_now().await;
+                drop(places);
+                Ok::<_, Refused>(())
+            });
+        }
+
+        let all = all.join_all().await;
+
+        assert!(all.iter().all(Result::is_ok));
+        assert_eq!(budgets.of(Capacity::Writes).used(), 0);
     }
 }

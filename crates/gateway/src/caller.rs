@@ -4,12 +4,14 @@
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::Context;
 use std::time::{Duration, Instant};
 
 use homeroom_http::{Fingerprint, Site};
 use tokio::sync::Notify;
 
 use crate::budget::{Capacity, Holder, Holders};
+use crate::entrance::{Entrance, Waiting};
 use crate::sending::Sending;
 
 /// Requests that a connection may give up before they are answered, unless it also has that many answered.
@@ -63,6 +65,10 @@ pub(crate) struct Caller {
     certificate: OnceLock<Fingerprint>,
     /// Whether the connection has changed to another protocol, such as WebSocket.
     other_protocol: AtomicBool,
+    /// Where its next request is let in, if it comes over a connection.
+    entrance: Option<Arc<Entrance>>,
+    /// Whether it was let in and has not left.
+    is_inside: AtomicBool,
     /// A [`Leave`], or 0 while it may stay.
     leave: AtomicU8,
     told: Notify,
@@ -107,8 +113,56 @@ impl Caller {
             way,
             certificate: OnceLock::new(),
             other_protocol: AtomicBool::new(false),
+            entrance: None,
+            is_inside: AtomicBool::new(false),
             leave: AtomicU8::new(0),
             told: Notify::new(),
+        }
+    }
+
+    /// Returns the same caller, whose requests are let in there.
+    #[must_use]
+    pub(crate) fn with_entrance(self, entrance: &Arc<Entrance>) -> Self {
+        Self { entrance: Some(Arc::clone(entrance)), ..self }
+    }
+
+    /// Asks to be let in with the next request; whoever has to wait is woken. The last request's owner counts,
+    /// since this one is not read yet.
+    pub(crate) fn enter(&self, cx: &Context<'_>) -> Result<(), Arc<Waiting>> {
+        let Some(entrance) = &self.entrance else { return Ok(()) };
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let owner = last.as_ref().map(|(_, holder)| holder).or(self.address.as_ref());
+        let owner = owner.map_or(0, |holder| holder.number());
+        drop(last);
+        entrance.enter(owner, cx)?;
+        self.was_let_in();
+        Ok(())
+    }
+
+    /// Records that it was let in.
+    pub(crate) fn was_let_in(&self) {
+        self.is_inside.store(true, Ordering::Release);
+    }
+
+    /// Returns whether it was let in and has not left.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.is_inside.load(Ordering::Acquire)
+    }
+
+    /// Leaves, if it was let in: its request is answered, or waits for something else than the processor.
+    pub(crate) fn leaves(&self) {
+        if self.is_inside()
+            && self.is_inside.swap(false, Ordering::AcqRel)
+            && let Some(entrance) = &self.entrance
+        {
+            entrance.leave();
+        }
+    }
+
+    /// Ends a wait to be let in.
+    pub(crate) fn gives_up(&self, waiting: &Waiting) {
+        if let Some(entrance) = &self.entrance {
+            entrance.give_up(waiting);
         }
     }
 

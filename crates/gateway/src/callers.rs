@@ -16,6 +16,7 @@ use homeroom_http::BudgetFigures;
 
 use crate::budget::{Capacity, Holder, Holders, Kind};
 use crate::caller::{Caller, Idleness, Leave, Name, Way};
+use crate::entrance::Entrance;
 use crate::sending::Sending;
 
 /// How many locks the names are spread over.
@@ -40,6 +41,8 @@ pub(crate) struct Callers {
     spread: RandomState,
     /// Time that a large answer has, whatever its size.
     grace: Duration,
+    /// Where their next requests are let in.
+    entrance: Arc<Entrance>,
     /// When idle connections, and connections that read too slowly, were last looked for.
     idle_walk: Walk,
     stalled_walk: Walk,
@@ -96,7 +99,7 @@ impl Drop for Registered {
 
 impl Callers {
     /// Creates the list with nobody connected. `grace` is the time that every large answer has.
-    pub(crate) fn new(grace: Duration) -> Arc<Self> {
+    pub(crate) fn new(grace: Duration, entrance: Arc<Entrance>) -> Arc<Self> {
         Arc::new(Self {
             began: Instant::now(),
             next: AtomicU64::new(0),
@@ -104,6 +107,7 @@ impl Callers {
             names: std::array::from_fn(|_| Mutex::default()),
             spread: RandomState::new(),
             grace,
+            entrance,
             idle_walk: Walk::default(),
             stalled_walk: Walk::default(),
             waiting: AtomicU64::new(0),
@@ -136,7 +140,8 @@ impl Callers {
         let address = self.holder(Name::Address(network(from)));
         let holder = Holder::new(Kind::Connection);
         let sending = Sending::new(self.grace);
-        Arc::new(Caller::new(Some(holder), Some((from, address)), self.began, sending, way))
+        let caller = Caller::new(Some(holder), Some((from, address)), self.began, sending, way);
+        Arc::new(caller.with_entrance(&self.entrance))
     }
 
     /// Adds a caller to the list.
@@ -270,7 +275,7 @@ mod tests {
     use crate::budget::{Budget, Taken};
 
     fn callers() -> Arc<Callers> {
-        Callers::new(Duration::from_secs(75))
+        Callers::new(Duration::from_secs(75), Arc::new(Entrance::new(64)))
     }
 
     fn arrived(callers: &Arc<Callers>, from: &str) -> (Arc<Caller>, Registered) {

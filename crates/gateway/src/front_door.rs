@@ -25,10 +25,11 @@ use hyper::upgrade::OnUpgrade;
 use crate::access_log::{AccessLog, Logged, Told};
 use crate::answer_room::{AnswerRoom, SMALL_ANSWER, SMALL_STREAM_ANSWER};
 use crate::budget::{Capacity, Holders, Refused, Taken};
-use crate::budgets::Budgets;
+use crate::budgets::{Budgets, Places};
 use crate::caller::Caller;
 use crate::callers::Callers;
 use crate::correlation::{correlation_id, finish, request_id};
+use crate::entrance::Entrance;
 use crate::forwarded::{base_url, client_address, host};
 use crate::limits::Limits;
 use crate::live::{LIVE_BASE, LiveRoutes};
@@ -76,13 +77,14 @@ impl FrontDoor {
         let budgets = Budgets::new(&limits);
         metrics.watch(&budgets);
         metrics.watch_access(&access);
-        let callers = Callers::new(limits.quiet);
+        let entrance = Arc::new(Entrance::new(limits.entrance));
+        let callers = Callers::new(limits.quiet, Arc::clone(&entrance));
         let answers = Arc::new(AnswerRoom::new(&budgets, &callers, &limits));
         let waiting = Arc::clone(&answers);
         metrics.watch_queues(move || waiting.figures().to_vec());
-        let pacing = Arc::new(Pacing::new(limits.held_refusals));
-        let held = Arc::clone(&pacing);
-        metrics.watch_queues(move || vec![held.figures()]);
+        let pacing = Arc::new(Pacing::new(Arc::clone(budgets.held())));
+        let held = Arc::clone(budgets.held());
+        metrics.watch_queues(move || vec![held.figures(), entrance.figures()]);
         let (connected, size) = (Arc::clone(&callers), limits.waiting_connections);
         metrics.watch_queues(move || vec![connected.waiting(size)]);
         Ok(Self {
@@ -199,7 +201,7 @@ impl FrontDoor {
             },
         };
         if matches!(&answered, Err(problem) if problem.budget.is_some()) {
-            self.pacing.hold().await;
+            self.pacing.hold(begun).await;
         }
         let named = match &answered {
             Ok(response) => response.extensions().get::<Named>(),
@@ -393,7 +395,7 @@ impl FrontDoor {
         let mut kept: Option<Kept> = None;
         let body = if !is_awaited || matches!(body, RequestBody::Bytes(_)) {
             match work {
-                Some(work) => kept = Some(Arc::new(self.begin(work, &holders)?)),
+                Some(work) => kept = Some(Arc::new(self.begin(work, &holders).await?)),
                 None => place = Some(self.budgets.borrow(Capacity::InFlight, &holders, 1)?),
             }
             body
@@ -485,9 +487,13 @@ impl FrontDoor {
     }
 
     /// Takes the places of a request that goes into the store's queues.
-    fn begin(&self, work: Capacity, holders: &Holders) -> Result<(Taken, Taken), Refused> {
-        let in_flight = self.budgets.take(Capacity::InFlight, holders, 1)?;
-        Ok((in_flight, self.budgets.take(work, holders, 1)?))
+    async fn begin(&self, work: Capacity, holders: &Holders) -> Result<Places, Refused> {
+        match self.budgets.places(Some(work), holders) {
+            Ok(places) => Ok(places),
+            Err(refused) => {
+                Box::pin(self.budgets.places_in_turn(refused, Some(work), holders)).await
+            }
+        }
     }
 }
 

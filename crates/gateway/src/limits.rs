@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+/// Connections that are let in at a time for each core, unless the configuration says otherwise. Two
+/// hundred of them are read and answered in some milliseconds.
+const ENTRANCE_OF_CORE: usize = 32;
+
 /// Limits of the front door. Each limit that all requests share is a budget ([`Capacity`](crate::Capacity)).
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -27,7 +31,10 @@ pub struct Limits {
     /// Most connections that wait for a place because their address has used up its share; beyond
     /// that the one that has waited longest is closed.
     pub waiting_connections: usize,
-    /// Most refusals that are held for a moment where there are many; beyond that they are sent at once.
+    /// Most connections whose next request is read and worked on at a time.
+    pub entrance: usize,
+    /// Most requests that wait for a place, and refusals that are held for a moment where there are many;
+    /// beyond that they are refused at once.
     pub held_refusals: u64,
     /// Most bytes of large answers (more than 16 KiB) that their callers have not read yet.
     pub answer_bytes: usize,
@@ -53,6 +60,8 @@ impl Default for Limits {
             waiting_answer_bytes: 64 << 20,
             waiting_public_answer_bytes: 16 << 20,
             waiting_connections: 16,
+            entrance: ENTRANCE_OF_CORE
+                * std::thread::available_parallelism().map_or(1, usize::from),
             held_refusals: 4_096,
             answer_bytes: 512 << 20,
             public_answer_bytes: 128 << 20,

@@ -13,8 +13,9 @@ mod lent;
 mod wire;
 
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -329,7 +330,10 @@ async fn answer(
     let is_last = door.is_leaving() && head.version <= Version::HTTP_11;
     let mut answer = match malformed(&head) {
         Some(fault) => FrontDoor::refuse(&head, fault),
-        None => door.answer_to(&caller, head, RequestBody::Incoming(body)).await,
+        None => {
+            let answer = pin!(door.answer_to(&caller, head, RequestBody::Incoming(body)));
+            until_it_waits(&caller, answer).await
+        }
     };
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         caller.changed_protocol();
@@ -337,5 +341,16 @@ async fn answer(
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     one.answered();
+    caller.leaves();
     Ok(caller.sending.follow(answer, small, place, Instant::now()))
+}
+
+/// Does some work for a caller, who stays inside until it waits for the first time.
+async fn until_it_waits<T>(caller: &Caller, mut work: Pin<&mut impl Future<Output = T>>) -> T {
+    poll_fn(|cx| {
+        let polled = work.as_mut().poll(cx);
+        caller.leaves();
+        polled
+    })
+    .await
 }

@@ -3,6 +3,7 @@
 //! each connection comes again at most fifty times a second.
 #![expect(clippy::disallowed_methods, reason = "refusals are counted by tenths of a second")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -21,14 +22,21 @@ pub(crate) struct Pacing {
     begun: Instant,
     /// The number of the present window in the upper half, and the refusals in it in the lower.
     window: AtomicU64,
-    /// Most refusals that are held; beyond that they are sent at once.
-    held_max: u64,
+    held: Arc<HeldCount>,
+}
+
+/// The number of requests that wait for a place, and of refusals that are held.
+#[derive(Debug)]
+pub(crate) struct HeldCount {
+    /// Most of them; beyond that refusals are sent at once.
+    max: u64,
     held: AtomicU64,
     not_held: AtomicU64,
 }
 
-/// Counts a refusal as held until the value is dropped.
-struct Held<'a>(&'a AtomicU64);
+/// Counts one as held until the value is dropped.
+#[derive(Debug)]
+pub(crate) struct Held<'a>(&'a AtomicU64);
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
@@ -36,26 +44,50 @@ impl Drop for Held<'_> {
     }
 }
 
-impl Pacing {
-    /// Makes the pacing of a front door, which holds so many refusals.
-    pub(crate) fn new(held_max: u64) -> Self {
-        let [window, held, not_held] = [0; 3].map(AtomicU64::new);
-        Self { begun: Instant::now(), window, held_max, held, not_held }
+impl HeldCount {
+    /// Makes the count, of at most so many.
+    pub(crate) fn new(max: u64) -> Self {
+        let [held, not_held] = [0; 2].map(AtomicU64::new);
+        Self { max, held, not_held }
     }
 
-    /// Holds a refusal if there are many.
-    pub(crate) async fn hold(&self) {
+    /// Counts one more; [`None`] where there are as many as may be.
+    pub(crate) fn begin(&self) -> Option<Held<'_>> {
+        let held = Held(&self.held);
+        if self.held.fetch_add(1, Ordering::Relaxed) < self.max {
+            return Some(held);
+        }
+        self.not_held.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+
+    /// Returns the figures; beyond that number, refusals are sent at once.
+    pub(crate) fn figures(&self) -> BudgetFigures {
+        let [used, refused] =
+            [&self.held, &self.not_held].map(|count| count.load(Ordering::Relaxed));
+        BudgetFigures { name: "held_refusals", size: self.max, used, refused }
+    }
+}
+
+impl Pacing {
+    /// Makes the pacing of a front door.
+    pub(crate) fn new(held: Arc<HeldCount>) -> Self {
+        Self { begun: Instant::now(), window: AtomicU64::new(0), held }
+    }
+
+    /// Holds the refusal of a request that has begun then, if there are many. One that has waited longer
+    /// already is not held.
+    pub(crate) async fn hold(&self, begun: Instant) {
         let now_ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         if !self.is_one_of_many(now_ms) {
             return;
         }
-        let held = Held(&self.held);
-        if self.held.fetch_add(1, Ordering::Relaxed) < self.held_max {
-            tokio::time::sleep(HELD).await;
-        } else {
-            self.not_held.fetch_add(1, Ordering::Relaxed);
+        let left = HELD.saturating_sub(begun.elapsed());
+        if !left.is_zero()
+            && let Some(_held) = self.held.begin()
+        {
+            tokio::time::sleep(left).await;
         }
-        drop(held);
     }
 
     /// Counts a refusal, and returns whether the window has more than are sent at once.
@@ -69,13 +101,6 @@ impl Pacing {
             .unwrap_or_default();
         counted(before) - number > AT_ONCE
     }
-
-    /// Returns the figures of the refusals that are held; beyond their number, refusals are sent at once.
-    pub(crate) fn figures(&self) -> BudgetFigures {
-        let [used, refused] =
-            [&self.held, &self.not_held].map(|count| count.load(Ordering::Relaxed));
-        BudgetFigures { name: "held_refusals", size: self.held_max, used, refused }
-    }
 }
 
 #[cfg(test)]
@@ -84,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_first_refusals_of_each_window_are_sent_at_once() {
-        let pacing = Pacing::new(1);
+        let pacing = Pacing::new(Arc::new(HeldCount::new(1)));
 
         for window in [0, 1, 7] {
             let many = (0..300).filter(|_| pacing.is_one_of_many(window * WINDOW_MS + 3)).count();
@@ -95,14 +120,15 @@ mod tests {
 
     #[tokio::test]
     async fn refusals_beyond_the_number_that_is_held_are_sent_at_once() {
-        let pacing = Pacing::new(7);
-        pacing.held.store(7, Ordering::Relaxed);
+        let held = Arc::new(HeldCount::new(7));
+        let _all: Vec<_> = std::iter::from_fn(|| held.begin()).collect();
+        let pacing = Pacing::new(Arc::clone(&held));
 
         for _ in 0..10_000 {
-            pacing.hold().await;
+            pacing.hold(Instant::now()).await;
         }
 
-        let figures = pacing.figures();
+        let figures = held.figures();
         assert!(figures.refused > 1_000, "{figures:?}");
         assert_eq!((figures.size, figures.used), (7, 7));
     }

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use homeroom_http::{Admission, Problem};
+use homeroom_http::{Admission, InTurn, Problem};
 
 use crate::budget::{Capacity, Holders, Refused, Taken};
-use crate::budgets::Budgets;
+use crate::budgets::{Budgets, Places};
 use crate::caller::Caller;
 
 /// Bytes that a request on a public route holds besides those of its body.
@@ -27,7 +27,7 @@ pub(crate) struct Visit {
 struct Held {
     awaited: Option<Taken>,
     bytes: Taken,
-    places: Option<(Taken, Option<Taken>)>,
+    places: Option<Places>,
 }
 
 impl Visit {
@@ -85,11 +85,32 @@ impl Admission for Visit {
     }
 
     fn whole(&self) -> Result<(), Problem> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let in_flight = self.budgets.take(Capacity::InFlight, &self.holders, 1)?;
-        let work = self.work.map(|work| self.budgets.take(work, &self.holders, 1)).transpose()?;
-        held.places = Some((in_flight, work));
-        held.awaited = None;
+        let places = self.budgets.places(self.work, &self.holders);
+        self.has(
+            places.inspect_err(|refused| self.budgets.of(refused.capacity()).count_refused())?,
+        );
         Ok(())
+    }
+
+    fn whole_in_turn(&self) -> Result<(), InTurn<'_>> {
+        match self.budgets.places(self.work, &self.holders) {
+            Ok(places) => {
+                self.has(places);
+                Ok(())
+            }
+            Err(refused) => Err(Box::pin(async move {
+                self.has(self.budgets.places_in_turn(refused, self.work, &self.holders).await?);
+                Ok(())
+            })),
+        }
+    }
+}
+
+impl Visit {
+    /// Keeps the places of a request that is worked on.
+    fn has(&self, places: Places) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.places = Some(places);
+        held.awaited = None;
     }
 }

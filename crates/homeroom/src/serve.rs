@@ -322,6 +322,7 @@ fn limits(config: &Config) -> Limits {
         waiting_answer_bytes: bytes(budgets.waiting_answers_mib),
         waiting_public_answer_bytes: bytes(budgets.waiting_public_answers_mib),
         waiting_connections: budgets.waiting_connections as usize,
+        entrance: budgets.entrance.map_or(Limits::default().entrance, |size| size as usize),
         held_refusals: budgets.held_refusals.into(),
         answer_bytes: bytes(budgets.answers_mib),
         public_answer_bytes: bytes(budgets.public_answers_mib),

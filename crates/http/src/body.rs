@@ -93,7 +93,13 @@ pub trait Admission: Debug + Send + Sync {
     ///
     /// 503 where there is no room.
     fn whole(&self) -> Result<(), Problem>;
+
+    /// Does the same, and where there is no room returns the wait for it.
+    fn whole_in_turn(&self) -> Result<(), InTurn<'_>>;
 }
+
+/// A wait for room, which ends with 503 where none comes in time.
+pub type InTurn<'a> = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send + 'a>>;
 
 /// A request's body, not yet read.
 #[derive(Debug)]
@@ -139,8 +145,10 @@ impl RequestBody {
         };
         let arriving = Arriving::new(Source::Incoming(incoming), limits);
         let whole = read(arriving, admission.as_deref()).await?;
-        if let Some(admission) = admission {
-            admission.whole()?;
+        if let Some(admission) = admission
+            && let Err(wait) = admission.whole_in_turn()
+        {
+            wait.await?;
         }
         Ok(whole)
     }

@@ -38,7 +38,7 @@ mod via;
 
 pub use accept::{names_media, prefers, takes_gzip};
 pub use answer::{JSON, coded_answer, coding_of, json_answer, text_answer};
-pub use body::{Admission, BodyLimits, BodyStream, RequestBody, STREAM_BYTES};
+pub use body::{Admission, BodyLimits, BodyStream, InTurn, RequestBody, STREAM_BYTES};
 pub use budget_figures::BudgetFigures;
 pub use call::{Call, Params};
 pub use cors::Cors;

@@ -13,6 +13,7 @@ mod erase;
 mod erasures;
 mod error;
 mod file;
+mod holders;
 mod lister;
 mod lock;
 mod network;
@@ -101,11 +102,12 @@ impl Sqlite {
 
     /// Follows ways, all on one state of the store.
     pub(crate) fn reach(&self, from: &[(Start, Way)]) -> Result<Vec<Reached>, StoreError> {
-        let climbs = &self.shared.climbs;
-        let version = climbs.begin(from.iter().map(|(_, way)| way.up));
-        self.probe(|c| {
-            from.iter().map(|(start, way)| climbs.reach(c, version, *start, way)).collect()
-        })
+        let ties = &self.shared.ties;
+        if let Some(reached) = ties.recall(from) {
+            return Ok(reached);
+        }
+        let version = ties.begin(from);
+        self.probe(|c| ties.look(c, version, from))
     }
 
     /// Stops the readers, then the writer, which empties the log and closes the file.

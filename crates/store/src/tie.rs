@@ -52,7 +52,7 @@ pub struct TieState(pub(crate) Option<i64>);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reached {
     /// Numbers that the last label has led to, sorted, without duplicates.
-    pub numbers: Vec<i64>,
+    pub numbers: Arc<[i64]>,
     /// Items whose holders were examined, with the label; recorded only where plans run
     /// concurrently.
     pub(crate) seen: Vec<(KindId, i64)>,

@@ -19,6 +19,7 @@ use super::wire::Wire;
 use crate::budget::Taken;
 use crate::caller::{Caller, Leave};
 use crate::callers::Registered;
+use crate::entrance::Waiting;
 
 /// How long the server goes on reading from a connection that it has closed.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
@@ -46,6 +47,8 @@ pub(super) struct Connection {
     pub(super) may_rest: bool,
     /// Whether it has been idle for so long that it rests. To hyper it looks closed.
     rests: bool,
+    /// The wait until its next request may be read.
+    waiting: Option<Arc<Waiting>>,
 }
 
 /// A connection's place in the budget and in the list of callers, held until it is dropped.
@@ -90,6 +93,7 @@ impl Connection {
             is_over: false,
             may_rest: false,
             rests: false,
+            waiting: None,
         }
     }
 
@@ -134,6 +138,27 @@ impl Connection {
 
     fn stream(&mut self) -> Pin<&mut Wire> {
         Pin::new(self.stream.as_mut().expect("the stream is taken only when the value goes"))
+    }
+
+    /// Returns whether a request has arrived that may not be read yet, because others are let in first.
+    fn is_kept_out(&mut self, cx: &mut Context<'_>) -> bool {
+        if let Some(waiting) = &self.waiting {
+            if !waiting.is_let_in(cx) {
+                return true;
+            }
+            self.waiting = None;
+            self.caller.was_let_in();
+            return false;
+        }
+        let is_next = self.framing.is_between_requests()
+            && !self.caller.has_requests()
+            && !self.caller.is_inside()
+            && !self.caller.has_other_protocol();
+        if !is_next || self.stream().poll_readable(cx).is_pending() {
+            return false;
+        }
+        self.waiting = self.caller.enter(cx).err();
+        self.waiting.is_some()
     }
 
     /// Returns whether a time limit has passed while nothing arrived.
@@ -229,8 +254,15 @@ impl AsyncRead for Connection {
                 return Poll::Ready(Ok(()));
             }
         }
+        if this.is_kept_out(cx) {
+            return Poll::Pending;
+        }
         let before = buffer.filled().len();
         let read = this.stream().poll_read(cx, buffer);
+        if read.is_pending() && !this.caller.has_requests() {
+            // It has sent a part of a request, or nothing.
+            this.caller.leaves();
+        }
         if read.is_pending() && this.is_late(cx) {
             this.is_over = true;
             return Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "nothing arrived in time")));
@@ -291,6 +323,10 @@ impl Drop for Connection {
     ///
     /// Source: RFC 9112 §9.6.
     fn drop(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            self.caller.gives_up(&waiting);
+        }
+        self.caller.leaves();
         let (Some(stream), place) = (self.stream.take(), self.place.take()) else { return };
         if self.is_over || self.caller.is_leaving() {
             return;
@@ -316,6 +352,8 @@ async fn pass_over(mut stream: Wire) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use homeroom_http::json_response;
     use http::{Request, StatusCode};
     use hyper::body::Incoming;
@@ -328,6 +366,7 @@ mod tests {
     use crate::budget::{Budget, Capacity};
     use crate::caller::Way;
     use crate::callers::Callers;
+    use crate::entrance::Entrance;
 
     /// Long enough for a loaded machine; no test waits this long.
     const PATIENCE: Duration = Duration::from_mins(1);
@@ -339,7 +378,7 @@ mod tests {
         let mut deaf = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         deaf.write_all(requests.as_bytes()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        let callers = Callers::new(PATIENCE);
+        let callers = Callers::new(PATIENCE, Arc::new(Entrance::new(64)));
         let caller = callers.arrived([127, 0, 0, 1].into(), Way::BARE);
         let connections = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(connections, caller.holders(), 1).unwrap();
@@ -357,6 +396,100 @@ mod tests {
         let builder = auto::Builder::new(TokioExecutor::new());
         let served = builder.serve_connection(TokioIo::new(connection), service);
         timeout(PATIENCE, served).await.is_ok()
+    }
+
+    /// A connection to a server with an entrance for one, which answers at once.
+    struct Guest {
+        client: TcpStream,
+        caller: Arc<Caller>,
+        entrance: Arc<Entrance>,
+    }
+
+    async fn guest(entrance: &Arc<Entrance>) -> Guest {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let callers = Callers::new(PATIENCE, Arc::clone(entrance));
+        let caller = callers.arrived([127, 0, 0, 1].into(), Way::BARE);
+        let connections = Budget::new(Capacity::Connections, 1, 0);
+        let taken = Taken::of(connections, caller.holders(), 1).unwrap();
+        let place = Place { _taken: taken, _registered: callers.register(&caller) };
+        let times = Times { header: PATIENCE, quiet: PATIENCE, rest: PATIENCE };
+        let connection = Connection::new(Wire::Bare(stream), place, Arc::clone(&caller), times);
+        let asking = Arc::clone(&caller);
+        let service = service_fn(move |_: Request<Incoming>| {
+            let (caller, one) = (Arc::clone(&asking), asking.one());
+            async move {
+                drop(one);
+                caller.leaves();
+                Ok::<_, Error>(json_response(StatusCode::OK, "\"well\""))
+            }
+        });
+        tokio::spawn(async move {
+            let builder = auto::Builder::new(TokioExecutor::new());
+            builder.serve_connection(TokioIo::new(connection), service).await
+        });
+        Guest { client, caller, entrance: Arc::clone(entrance) }
+    }
+
+    impl Guest {
+        async fn asks(&mut self) {
+            self.client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        }
+
+        async fn is_answered(&mut self) {
+            let mut said = vec![];
+            while !said.ends_with(b"\"well\"") {
+                let read = timeout(PATIENCE, self.client.read_buf(&mut said)).await;
+                assert_ne!(read.expect("it is answered").unwrap(), 0, "it ended");
+            }
+        }
+
+        /// Waits until it has been noticed that something has arrived.
+        async fn is_noticed(&self) {
+            while self.entrance.outside() == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_is_read_when_its_connection_is_let_in() {
+        let entrance = Arc::new(Entrance::new(1));
+        let inside = Context::from_waker(std::task::Waker::noop());
+        let mut guest = guest(&entrance).await;
+        for _ in 0..3 {
+            assert!(entrance.enter(0, &inside).is_ok());
+            guest.asks().await;
+            guest.is_noticed().await;
+            assert!(!guest.caller.has_asked.load(Ordering::Relaxed));
+
+            entrance.leave();
+
+            guest.is_answered().await;
+            assert!(guest.caller.has_asked.swap(false, Ordering::Relaxed));
+            assert_eq!(entrance.figures().used, 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_part_of_a_request_and_a_connection_that_ends_keep_nobody_out() {
+        let entrance = Arc::new(Entrance::new(1));
+        let (mut slow, mut ended, mut guest) =
+            (guest(&entrance).await, guest(&entrance).await, guest(&entrance).await);
+        slow.client.write_all(b"GET / HTTP/1.1\r\nho").await.unwrap();
+        ended.client.shutdown().await.unwrap();
+
+        guest.asks().await;
+
+        guest.is_answered().await;
+        slow.client.write_all(b"st: a\r\n\r\n").await.unwrap();
+        while !slow.caller.has_asked.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
+        }
+        while entrance.figures().used > 0 {
+            tokio::task::yield_now().await;
+        }
     }
 
     #[tokio::test]

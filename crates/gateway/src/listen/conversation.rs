@@ -142,6 +142,7 @@ mod tests {
     use crate::budget::{Budget, Capacity, Taken};
     use crate::caller::{Leave, Way};
     use crate::callers::Callers;
+    use crate::entrance::Entrance;
 
     /// Long enough for a loaded machine; no test waits this long.
     const PATIENCE: Duration = Duration::from_mins(1);
@@ -180,7 +181,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        let callers = Callers::new(PATIENCE);
+        let callers = Callers::new(PATIENCE, Arc::new(Entrance::new(64)));
         let caller = callers.arrived([127, 0, 0, 1].into(), Way::BARE);
         let budget = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(budget, caller.holders(), 1).unwrap();

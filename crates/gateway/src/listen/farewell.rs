@@ -141,6 +141,7 @@ mod tests {
     use crate::budget::{Budget, Capacity, Taken};
     use crate::caller::Way;
     use crate::callers::Callers;
+    use crate::entrance::Entrance;
 
     /// Long enough for a loaded machine; no test waits this long.
     const PATIENCE: Duration = Duration::from_mins(1);
@@ -164,7 +165,7 @@ mod tests {
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         client.write_all(request).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        let callers = Callers::new(PATIENCE);
+        let callers = Callers::new(PATIENCE, Arc::new(Entrance::new(64)));
         let caller = callers.arrived([127, 0, 0, 1].into(), Way::BARE);
         let budget = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(budget, caller.holders(), 1).unwrap();

@@ -79,8 +79,12 @@ pub struct BudgetsConfig {
     pub waiting_connections: u32,
     /// Maximum number of requests that wait until a large metadata document is written. Default: 32.
     pub metadata_documents: u32,
-    /// Maximum number of refusals that are held for a moment where there are many; further ones are sent at
-    /// once. Default: 4096.
+    /// Maximum number of connections whose next request is read and worked on at a time; further ones wait,
+    /// and clients take turns. Default: none, 32 for each core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entrance: Option<u32>,
+    /// Maximum number of requests that wait for a place, and of refusals that are held for a moment where
+    /// there are many; further ones are refused at once. Default: 4096.
     pub held_refusals: u32,
 }
 
@@ -116,6 +120,7 @@ impl Default for BudgetsConfig {
             waiting_public_answers_mib: 16,
             waiting_connections: 16,
             metadata_documents: 32,
+            entrance: None,
             held_refusals: 4_096,
         }
     }
@@ -150,6 +155,7 @@ pub(super) fn zero_budget(budgets: &BudgetsConfig) -> Option<&'static str> {
         ("budgets.waiting_public_answers_mib", budgets.waiting_public_answers_mib),
         ("budgets.waiting_connections", budgets.waiting_connections),
         ("budgets.metadata_documents", budgets.metadata_documents),
+        ("budgets.entrance", budgets.entrance.unwrap_or(1)),
         ("budgets.held_refusals", budgets.held_refusals),
     ]
     .into_iter()

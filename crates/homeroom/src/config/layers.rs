@@ -278,6 +278,7 @@ fn names() -> Vec<(String, Value)> {
     config.blobs.secret_access_key = Some("file:/etc/homeroom/bucket-secret".into());
     config.jobs.attempts_max = Some(5);
     config.budgets.transforms = Some(2);
+    config.budgets.entrance = Some(2);
     let mut flat = vec![];
     flatten("", Table::try_from(config).unwrap_or_default(), &mut flat);
     flat

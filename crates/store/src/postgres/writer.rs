@@ -264,7 +264,7 @@ impl WriterState {
         let lane = self.lane;
         let connection = self.connection().await?;
         let prepared = prepare(connection, &memory, lane, jobs, positions).await?;
-        let Prepared { last, ended, is_forgetful } = prepared;
+        let Prepared { last, ended, is_forgetful, ties } = prepared;
         if let Some(Failing::Statement) = failing {
             return Err(Fault::Again("made to fail at a statement".into()));
         }
@@ -275,6 +275,9 @@ impl WriterState {
         let begun = Instant::now();
         self.commit(&last, failing).await?;
         self.commits.note(begun.elapsed());
+        if let Some(version) = ties {
+            self.memory.saw(version, version);
+        }
         if is_forgetful {
             self.commits.note_forgetting();
         }

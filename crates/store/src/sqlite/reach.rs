@@ -1,6 +1,6 @@
-//! Reachability over ties.
+//! Reachability over ties: what writer and readers remember of it, and how they look up the rest.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -8,52 +8,63 @@ use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::id::KindId;
+use crate::sqlite::holders::{Held, HolderCache, Holders};
 use crate::sqlite::probe;
 use crate::tie::{Reached, Start, Way};
 
 /// Most climbs that are remembered: enough for the organizations of a US state.
-const REMEMBERED_MAX: usize = 100_000;
+const CLIMBS_MAX: usize = 100_000;
+/// Most items of one transaction whose ties change and that are forgotten one by one.
+const CHANGED_MAX: usize = 10_000;
 
 /// The numbers that a label leads to from an item, followed to its end.
-pub(crate) type Climb = Arc<[i64]>;
+type Climb = Arc<[i64]>;
 
-/// Remembered climbs, by label and item.
+/// What is remembered of ties.
 #[derive(Default)]
-pub(crate) struct Climbs {
-    known: HashMap<(KindId, i64), Climb>,
+pub(crate) struct KnownTies {
+    holders: HolderCache,
+    climbs: HashMap<(KindId, i64), Climb>,
     /// Labels that have been followed to their end.
     followed: Vec<KindId>,
 }
 
-impl Climbs {
-    /// Forgets what a change of a label's ties may have changed.
-    pub(crate) fn changed(&mut self, label: KindId) {
+impl KnownTies {
+    /// Forgets what a change of an item's ties may have changed.
+    pub(crate) fn changed(&mut self, label: KindId, item: i64) {
+        self.holders.forget(label, item);
         if self.followed.contains(&label) {
-            self.known.clear();
+            self.climbs.clear();
         }
     }
 
     /// Forgets everything.
     pub(crate) fn forget(&mut self) {
-        self.known.clear();
+        self.holders.forget_all();
+        self.climbs.clear();
     }
 
-    /// Follows a way for the writer, which alone makes changes.
+    /// Gives memory back that only a large load needs.
+    pub(crate) fn shrink(&mut self) {
+        self.holders.shrink();
+    }
+
+    /// Follows a way from a number for the writer, which alone makes changes.
     pub(crate) fn reach(
         &mut self,
         connection: &Connection,
-        start: Start,
+        start: i64,
         way: &Way,
     ) -> Result<Reached, StoreError> {
         self.follow(way.up);
-        reach(connection, start, way, |connection, label, item| {
-            if let Some(climb) = self.known.get(&(label, item)) {
-                return Ok(Arc::clone(climb));
-            }
-            let found = climb(connection, label, item)?;
-            self.remember(label, item, &found);
-            Ok(found)
-        })
+        if let Ok(numbers) = follow(start, way, &mut Recalled(self)) {
+            return Ok(Reached { numbers, seen: vec![] });
+        }
+        let mut looked = LookedUp { connection, known: Known::Own(self), found: Found::default() };
+        let numbers = follow(start, way, &mut looked)?;
+        let found = looked.found;
+        self.remember(found);
+        Ok(Reached { numbers, seen: vec![] })
     }
 
     fn follow(&mut self, label: KindId) {
@@ -62,143 +73,262 @@ impl Climbs {
         }
     }
 
-    fn remember(&mut self, label: KindId, item: i64, climb: &Climb) {
-        if self.known.len() >= REMEMBERED_MAX {
-            self.known.clear();
+    fn remember(&mut self, found: Found) {
+        for (held, holders) in found.holders {
+            self.holders.found(held, holders);
         }
-        self.known.insert((label, item), Arc::clone(climb));
+        for (of, climb) in found.climbs {
+            if self.climbs.len() >= CLIMBS_MAX {
+                self.climbs.clear();
+            }
+            self.climbs.insert(of, climb);
+        }
     }
 }
 
 /// The ties that a transaction has changed.
 #[derive(Default)]
 pub(crate) struct ChangedTies {
-    labels: Vec<KindId>,
+    items: Vec<(KindId, i64)>,
     any: bool,
 }
 
 impl ChangedTies {
-    /// Records that a label's ties have changed.
-    pub(crate) fn add(&mut self, label: KindId) {
-        if !self.labels.contains(&label) {
-            self.labels.push(label);
+    /// Records that an item's ties have changed.
+    pub(crate) fn add(&mut self, label: KindId, item: i64) {
+        if self.items.len() >= CHANGED_MAX {
+            self.add_any();
+        } else if !self.any {
+            self.items.push((label, item));
         }
     }
 
     /// Records that any tie may have changed.
     pub(crate) fn add_any(&mut self) {
         self.any = true;
+        self.items = vec![];
     }
 }
 
-/// Climbs that readers remember until the writer changes something that they depend on.
+/// What readers remember of ties, until the writer changes it.
 #[derive(Default)]
-pub(crate) struct SharedClimbs {
-    /// Number of times that climbs were forgotten.
+pub(crate) struct SharedTies {
+    /// Number of times that something was forgotten.
     version: AtomicU64,
-    climbs: RwLock<Climbs>,
+    known: RwLock<KnownTies>,
 }
 
-impl SharedClimbs {
+impl SharedTies {
     /// Forgets what was changed. Called once the commit is visible, before it is answered.
     pub(crate) fn forget(&self, changed: &ChangedTies) {
-        if !changed.any && changed.labels.is_empty() {
+        if !changed.any && changed.items.is_empty() {
             return;
         }
-        let mut climbs = self.climbs.write().unwrap_or_else(PoisonError::into_inner);
-        if changed.any || changed.labels.iter().any(|label| climbs.followed.contains(label)) {
-            self.version.fetch_add(1, Ordering::AcqRel);
-            climbs.forget();
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        self.version.fetch_add(1, Ordering::AcqRel);
+        if changed.any {
+            known.forget();
         }
+        for (label, item) in &changed.items {
+            known.changed(*label, *item);
+        }
+    }
+
+    /// Gives memory back that only many readers need.
+    pub(crate) fn shrink(&self) {
+        self.known.write().unwrap_or_else(PoisonError::into_inner).shrink();
+    }
+
+    /// Returns what ways have reached, if all of it is remembered.
+    pub(crate) fn recall(&self, from: &[(Start, Way)]) -> Option<Vec<Reached>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all = Vec::with_capacity(from.len());
+        for (start, way) in from {
+            let Start::Number(number) = start else { return None };
+            let numbers = follow(*number, way, &mut Recalled(&known)).ok()?;
+            all.push(Reached { numbers, seen: vec![] });
+        }
+        Some(all)
     }
 
     /// Must be called before a read begins. What the read finds is remembered only if nothing was
     /// forgotten since.
-    pub(crate) fn begin(&self, labels: impl Iterator<Item = KindId>) -> u64 {
-        for label in labels {
-            let climbs = self.climbs.read().unwrap_or_else(PoisonError::into_inner);
-            let is_followed = climbs.followed.contains(&label);
-            drop(climbs);
-            if !is_followed {
-                self.climbs.write().unwrap_or_else(PoisonError::into_inner).follow(label);
-            }
+    pub(crate) fn begin(&self, from: &[(Start, Way)]) -> u64 {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let is_followed = from.iter().all(|(_, way)| known.followed.contains(&way.up));
+        drop(known);
+        if !is_followed {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            from.iter().for_each(|(_, way)| known.follow(way.up));
         }
         self.version.load(Ordering::Acquire)
     }
 
-    /// Follows a way for a reader that got `version` from [`SharedClimbs::begin`].
-    pub(crate) fn reach(
+    /// Looks ways up for a reader that got `version` from [`SharedTies::begin`].
+    pub(crate) fn look(
         &self,
         connection: &Connection,
         version: u64,
-        start: Start,
-        way: &Way,
-    ) -> Result<Reached, StoreError> {
-        reach(connection, start, way, |connection, label, item| {
-            let climbs = self.climbs.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(climb) = climbs.known.get(&(label, item)) {
-                return Ok(Arc::clone(climb));
-            }
-            drop(climbs);
-            let found = climb(connection, label, item)?;
-            let mut climbs = self.climbs.write().unwrap_or_else(PoisonError::into_inner);
-            if self.version.load(Ordering::Acquire) == version {
-                climbs.remember(label, item, &found);
-            }
-            Ok(found)
-        })
+        from: &[(Start, Way)],
+    ) -> Result<Vec<Reached>, StoreError> {
+        let known = Known::Shared(&self.known);
+        let mut looked = LookedUp { connection, known, found: Found::default() };
+        let mut all = Vec::with_capacity(from.len());
+        for (start, way) in from {
+            let start = match start {
+                Start::Number(number) => Some(*number),
+                Start::Document(key) => probe::target(connection, *key)?.map(|(id, ..)| id.0),
+            };
+            let numbers = match start {
+                Some(start) => follow(start, way, &mut looked)?,
+                None => Climb::default(),
+            };
+            all.push(Reached { numbers, seen: vec![] });
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if self.version.load(Ordering::Acquire) == version {
+            known.remember(looked.found);
+        }
+        Ok(all)
     }
 }
 
-fn reach(
-    connection: &Connection,
-    start: Start,
-    way: &Way,
-    mut climb: impl FnMut(&Connection, KindId, i64) -> Result<Climb, StoreError>,
-) -> Result<Reached, StoreError> {
-    let start = match start {
-        Start::Number(number) => Some(number),
-        Start::Document(key) => probe::target(connection, key)?.map(|(id, ..)| id.0),
-    };
-    let mut items: BTreeSet<i64> = start.into_iter().collect();
+/// Where holders and climbs come from.
+trait Look {
+    type Error;
+
+    /// Adds the holders of an item.
+    fn holders(&mut self, held: Held, out: &mut Vec<i64>) -> Result<(), Self::Error>;
+
+    /// Returns the numbers that a label leads to from an item.
+    fn climb(&mut self, label: KindId, item: i64) -> Result<Climb, Self::Error>;
+}
+
+/// Follows a way from a number.
+fn follow<L: Look>(start: i64, way: &Way, look: &mut L) -> Result<Climb, L::Error> {
+    let mut items = vec![];
+    let mut from: &[i64] = &[start];
     for label in way.steps.iter() {
-        let mut reached = BTreeSet::new();
-        for item in items {
-            holders(connection, HOLDERS, *label, item, &mut reached)?;
+        let mut reached = vec![];
+        for item in from {
+            look.holders(Held { label: *label, past: false, item: *item }, &mut reached)?;
             if way.past {
-                holders(connection, PAST_HOLDERS, *label, item, &mut reached)?;
+                look.holders(Held { label: *label, past: true, item: *item }, &mut reached)?;
             }
         }
+        reached.sort_unstable();
+        reached.dedup();
         items = reached;
+        from = &items;
     }
-    let mut items = items.into_iter();
-    let numbers = match (items.next(), items.next()) {
-        (None, _) => vec![],
-        (Some(only), None) => climb(connection, way.up, only)?.to_vec(),
-        (Some(first), Some(second)) => {
-            let mut all = BTreeSet::new();
-            for item in [first, second].into_iter().chain(items) {
-                all.extend(climb(connection, way.up, item)?.iter());
+    match from {
+        [] => Ok(Climb::default()),
+        [only] => look.climb(way.up, *only),
+        several => {
+            let mut all = vec![];
+            for item in several {
+                all.extend_from_slice(&look.climb(way.up, *item)?);
             }
-            all.into_iter().collect()
+            all.sort_unstable();
+            all.dedup();
+            Ok(all.into())
         }
-    };
-    Ok(Reached { numbers, seen: vec![] })
+    }
+}
+
+/// Looks nothing up.
+struct Recalled<'k>(&'k KnownTies);
+
+/// Something is not remembered.
+struct Unknown;
+
+impl Look for Recalled<'_> {
+    type Error = Unknown;
+
+    fn holders(&mut self, held: Held, out: &mut Vec<i64>) -> Result<(), Unknown> {
+        out.extend_from_slice(self.0.holders.get(&held).ok_or(Unknown)?.as_slice());
+        Ok(())
+    }
+
+    fn climb(&mut self, label: KindId, item: i64) -> Result<Climb, Unknown> {
+        self.0.climbs.get(&(label, item)).map(Arc::clone).ok_or(Unknown)
+    }
+}
+
+/// Looks up what is not remembered, and keeps what it has found.
+struct LookedUp<'c> {
+    connection: &'c Connection,
+    known: Known<'c>,
+    found: Found,
+}
+
+/// Where something may be remembered.
+enum Known<'k> {
+    Own(&'k KnownTies),
+    Shared(&'k RwLock<KnownTies>),
+}
+
+impl Known<'_> {
+    fn recall<T>(&self, recall: impl FnOnce(&mut Recalled<'_>) -> Result<T, Unknown>) -> Option<T> {
+        match self {
+            Self::Own(known) => recall(&mut Recalled(known)),
+            Self::Shared(known) => {
+                recall(&mut Recalled(&known.read().unwrap_or_else(PoisonError::into_inner)))
+            }
+        }
+        .ok()
+    }
+}
+
+/// What was looked up.
+#[derive(Default)]
+struct Found {
+    holders: Vec<(Held, Holders)>,
+    climbs: Vec<((KindId, i64), Climb)>,
+}
+
+impl Look for LookedUp<'_> {
+    type Error = StoreError;
+
+    fn holders(&mut self, held: Held, out: &mut Vec<i64>) -> Result<(), StoreError> {
+        if self.known.recall(|known| known.holders(held, out)).is_some() {
+            return Ok(());
+        }
+        let before = out.len();
+        let text = if held.past { PAST_HOLDERS } else { HOLDERS };
+        holders(self.connection, text, held.label, held.item, out)?;
+        self.found.holders.push((held, Holders::from(&out[before..])));
+        Ok(())
+    }
+
+    fn climb(&mut self, label: KindId, item: i64) -> Result<Climb, StoreError> {
+        if let Some(climb) = self.known.recall(|known| known.climb(label, item)) {
+            return Ok(climb);
+        }
+        if let Some((_, climb)) = self.found.climbs.iter().find(|(of, _)| *of == (label, item)) {
+            return Ok(Arc::clone(climb));
+        }
+        let climb = climb(self.connection, label, item)?;
+        self.found.climbs.push(((label, item), Arc::clone(&climb)));
+        Ok(climb)
+    }
 }
 
 fn climb(connection: &Connection, label: KindId, item: i64) -> Result<Climb, StoreError> {
-    let mut reached = BTreeSet::new();
-    let mut looked_at = BTreeSet::new();
+    let mut reached = vec![];
+    let mut looked_at = vec![];
     let mut next = vec![item];
     while let Some(item) = next.pop() {
-        if looked_at.insert(item) {
-            let mut found = BTreeSet::new();
-            holders(connection, HOLDERS, label, item, &mut found)?;
-            reached.extend(&found);
-            next.extend(found);
+        if let Err(at) = looked_at.binary_search(&item) {
+            looked_at.insert(at, item);
+            let before = reached.len();
+            holders(connection, HOLDERS, label, item, &mut reached)?;
+            next.extend_from_slice(&reached[before..]);
         }
     }
-    Ok(reached.into_iter().collect())
+    reached.sort_unstable();
+    reached.dedup();
+    Ok(reached.into())
 }
 
 const HOLDERS: &str = "SELECT holder FROM tie WHERE label = ?1 AND item = ?2";
@@ -209,12 +339,12 @@ fn holders(
     text: &str,
     label: KindId,
     item: i64,
-    out: &mut BTreeSet<i64>,
+    out: &mut Vec<i64>,
 ) -> Result<(), StoreError> {
     let mut statement = connection.prepare_cached(text)?;
     let mut rows = statement.query((label.0, item))?;
     while let Some(row) = rows.next()? {
-        out.insert(row.get(0)?);
+        out.push(row.get(0)?);
     }
     Ok(())
 }

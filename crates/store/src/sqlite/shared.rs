@@ -8,15 +8,15 @@ use crate::error::StoreError;
 use crate::sqlite::erasures::Erasures;
 use crate::sqlite::file::HeldFile;
 use crate::sqlite::probe::Probes;
-use crate::sqlite::reach::SharedClimbs;
+use crate::sqlite::reach::SharedTies;
 
 /// State that writer, readers and the checkpointer share.
 pub(crate) struct Shared {
     pub(crate) file: HeldFile,
     pub(crate) newest_change_version: AtomicI64,
     pub(crate) probes: Probes,
-    /// Climbs over ties that readers remember.
-    pub(crate) climbs: SharedClimbs,
+    /// What readers remember of ties.
+    pub(crate) ties: SharedTies,
     /// The commits of this process.
     pub(crate) commits: Commits,
     /// Number of jobs that the writer has not answered yet.
@@ -34,7 +34,7 @@ impl Shared {
             file,
             newest_change_version: AtomicI64::new(newest),
             probes: Probes::new(),
-            climbs: SharedClimbs::default(),
+            ties: SharedTies::default(),
             commits: Commits::default(),
             waiting: Arc::default(),
             trouble: Mutex::new(None),

@@ -29,7 +29,7 @@ use crate::row::Count;
 use crate::sqlite::checkpoint::{self, Checkpointer};
 use crate::sqlite::erase;
 use crate::sqlite::error::of_commit;
-use crate::sqlite::reach::{ChangedTies, Climbs};
+use crate::sqlite::reach::{ChangedTies, KnownTies};
 use crate::sqlite::recent::Positions;
 use crate::sqlite::shared::Shared;
 use crate::sqlite::statements::write_counts;
@@ -69,7 +69,7 @@ pub(crate) fn start(
         written: vec![],
         tally: HashMap::new(),
         targets: target_cache::TargetCache::default(),
-        climbs: Climbs::default(),
+        ties: KnownTies::default(),
         changed_ties: ChangedTies::default(),
         access_version: None,
         recent: RecentWriter::new(&shared.file.recent, positions, options.recent_documents),
@@ -101,7 +101,7 @@ pub(crate) struct Writer {
     tally: HashMap<Count, i64>,
     targets: target_cache::TargetCache,
     /// Where ties lead, as far as it was looked up and nothing has changed it.
-    climbs: Climbs,
+    ties: KnownTies,
     changed_ties: ChangedTies,
     /// The version of clients and their rights, as long as nothing may have changed it.
     access_version: Option<i64>,
@@ -154,7 +154,7 @@ impl Writer {
                     .newest_change_version
                     .store(self.last_change_version, Ordering::Release);
                 self.committed();
-                self.shared.climbs.forget(&std::mem::take(&mut self.changed_ties));
+                self.shared.ties.forget(&std::mem::take(&mut self.changed_ties));
                 self.checkpointer.log_has_grown();
                 self.log_may_shrink = true;
                 // A write to a file that nobody will find again is not acknowledged.
@@ -266,6 +266,8 @@ impl Writer {
     /// them.
     fn give_memory_back(&mut self) {
         self.targets.shrink();
+        self.ties.shrink();
+        self.shared.ties.shrink();
         // A thread that reads nothing more would keep what it could see.
         self.shared.probes.end_stale();
         self.recent.give_memory_back();

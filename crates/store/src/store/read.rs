@@ -116,7 +116,7 @@ impl Store {
     /// # Errors
     ///
     /// The store's own.
-    pub async fn reach(&self, from: Vec<(Start, Way)>) -> Result<Vec<Reached>, StoreError> {
+    pub async fn reach(&self, from: &[(Start, Way)]) -> Result<Vec<Reached>, StoreError> {
         self.reach_in(TieState::default(), from).await
     }
 
@@ -129,11 +129,11 @@ impl Store {
     pub async fn reach_in(
         &self,
         state: TieState,
-        from: Vec<(Start, Way)>,
+        from: &[(Start, Way)],
     ) -> Result<Vec<Reached>, StoreError> {
         match &*self.engine {
-            Engine::Sqlite(sqlite) => sqlite.reach(&from),
-            Engine::Postgres(postgres) => postgres.reach(state, &from).await,
+            Engine::Sqlite(sqlite) => sqlite.reach(from),
+            Engine::Postgres(postgres) => postgres.reach(state, from).await,
         }
     }
 

@@ -100,8 +100,8 @@ fn read(store: &Store, from: Start, way: &Way) -> (TieState, Vec<i64>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (_, state) = store.document_and_ties(Uuid([ANCHOR; 16])).await.unwrap().unwrap();
-        let reached = store.reach_in(state, vec![(from, way.clone())]).await.unwrap();
-        (state, reached[0].numbers.clone())
+        let reached = store.reach_in(state, &[(from, way.clone())]).await.unwrap();
+        (state, reached[0].numbers.to_vec())
     })
 }
 

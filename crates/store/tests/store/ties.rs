@@ -345,7 +345,7 @@ fn a_path_follows_all_ties_and_sees_every_change_at_once() {
         let tie = |label, item, holder| Tie { label, item, holder };
         let way = |past| Way { steps: [at].into(), up: above, past };
         let reach =
-            |start, way| store.reach_blocking(vec![(start, way)]).unwrap()[0].numbers.clone();
+            |start, way| store.reach_blocking(vec![(start, way)]).unwrap()[0].numbers.to_vec();
         let someone = make("someone", vec![]);
         make("1", vec![tie(above, 1, 1), tie(above, 1, 2)]);
         make("2", vec![tie(above, 2, 2), tie(above, 2, 1)]);
@@ -367,7 +367,7 @@ fn a_path_follows_all_ties_and_sees_every_change_at_once() {
                 let [Answer::Document(Some(row)), Answer::Reached(reached)] = &found[..] else {
                     return Decision::Refuse(format!("{found:?}"));
                 };
-                assert_eq!(reached.numbers, [1, 2, 3]);
+                assert_eq!(reached.numbers[..], [1, 2, 3]);
                 let tombstone = Tombstone { key_values: "{}".into(), modified: 9 };
                 let (row, ties) = (Box::new(row.clone()), vec![tie(at, someone, 1)]);
                 Decision::Write(vec![Write::Delete { row, ties, tombstone }], ())
@@ -377,5 +377,206 @@ fn a_path_follows_all_ties_and_sees_every_change_at_once() {
 
         assert_eq!(reach(Start::Number(someone), way(false)), [0; 0]);
         assert_eq!(reach(Start::Number(someone), way(true)), [1, 2, 3]);
+    }
+}
+
+/// Persons at organizations, changed again and again; what is stored is kept as plain lists, too.
+struct Changing {
+    store: Store,
+    kind: KindId,
+    above: KindId,
+    at: KindId,
+    /// The numbers of the persons' documents.
+    persons: Vec<i64>,
+    /// Name, person and organization of each enrolment.
+    enrolments: Vec<(String, i64, i64)>,
+    past: Vec<(i64, i64)>,
+    /// The organizations directly above each.
+    parents: Vec<Vec<i64>>,
+}
+
+impl Changing {
+    fn new(store: Store, kind: KindId) -> Self {
+        let labels = store.kinds(&["above".to_owned(), "at".to_owned()]).unwrap();
+        let mut persons = vec![];
+        for name in ["anna", "bela", "cleo", "dora"] {
+            create(&store, document(kind, name, vec![]));
+            persons.push(store.target_blocking(key(name)).unwrap().unwrap().0.0);
+        }
+        let (above, at) = (labels[0], labels[1]);
+        let all = Self {
+            store,
+            kind,
+            above,
+            at,
+            persons,
+            enrolments: vec![],
+            past: vec![],
+            parents: vec![vec![]; 6],
+        };
+        for n in 0..6 {
+            let mut new = document(kind, &format!("organization {n}"), vec![]);
+            new.ties = all.above(n);
+            create(&all.store, new);
+        }
+        all
+    }
+
+    fn above(&self, n: usize) -> Vec<Tie> {
+        let holders = self.parents[n].iter().copied().chain([number(n)]);
+        holders.map(|holder| Tie { label: self.above, item: number(n), holder }).collect()
+    }
+
+    /// Writes a document in place of the one of this name, or removes it.
+    fn put(&self, name: &str, old_ties: Vec<Tie>, ties: Option<Vec<Tie>>) {
+        let (kind, named) = (self.kind, name.to_owned());
+        let decide = move |found: Vec<Answer>| -> Done {
+            let Some(Answer::Document(found)) = found.into_iter().next() else {
+                return Decision::Refuse("no answer".into());
+            };
+            let new =
+                ties.clone().map(|ties| NewDocument { ties, ..document(kind, &named, vec![]) });
+            let old_ties = old_ties.clone();
+            let write = match (found, new) {
+                (None, Some(new)) => Write::Create(new),
+                (Some(row), Some(new)) => {
+                    let (old, old_references) = (row.id, row.references);
+                    Write::Replace { old, old_references, old_ties, new }
+                }
+                (Some(row), None) => {
+                    let tombstone = Tombstone { key_values: "{}".into(), modified: 9 };
+                    Write::Delete { row: Box::new(row), ties: old_ties, tombstone }
+                }
+                (None, None) => return Decision::Refuse("it is not there".into()),
+            };
+            Decision::Write(vec![write], ())
+        };
+        self.store.run_blocking(Plan { ask: vec![Ask::Document(key(name))], decide }).unwrap();
+    }
+
+    fn at(&self, item: i64, holder: i64) -> Vec<Tie> {
+        vec![Tie { label: self.at, item, holder }]
+    }
+
+    fn change(&mut self, round: usize, dice: &mut Dice) {
+        match dice.below(5) {
+            0 | 1 => {
+                let (person, at) = (self.persons[dice.below(4)], dice.organization(6));
+                let name = format!("enrolment {round}");
+                self.put(&name, vec![], Some(self.at(person, at)));
+                self.enrolments.push((name, person, at));
+            }
+            2 if !self.enrolments.is_empty() => {
+                let (name, person, at) =
+                    self.enrolments.swap_remove(dice.below(self.enrolments.len()));
+                self.put(&name, self.at(person, at), None);
+                self.past.push((person, at));
+            }
+            3 if !self.enrolments.is_empty() => {
+                let (moved, to) = (dice.below(self.enrolments.len()), dice.organization(6));
+                let (name, person, at) = self.enrolments[moved].clone();
+                self.put(&name, self.at(person, at), Some(self.at(person, to)));
+                self.enrolments[moved].2 = to;
+            }
+            4 => {
+                let n = 1 + dice.below(5);
+                let before = self.above(n);
+                let parents = (0..dice.below(3)).map(|_| dice.organization(n));
+                self.parents[n] = parents.collect::<BTreeSet<i64>>().into_iter().collect();
+                self.put(&format!("organization {n}"), before, Some(self.above(n)));
+            }
+            _ => self.put(&format!("nothing {round}"), vec![], Some(vec![])),
+        }
+    }
+
+    fn expected(&self, person: i64, past: bool) -> Vec<i64> {
+        let now = self.enrolments.iter().filter(|(_, of, _)| *of == person).map(|(.., at)| *at);
+        let then = self.past.iter().filter(|(of, _)| past && *of == person).map(|(_, at)| *at);
+        let mut next: Vec<i64> = now.chain(then).collect();
+        let mut reached = BTreeSet::new();
+        while let Some(at) = next.pop() {
+            if reached.insert(at) {
+                next.extend(&self.parents[usize::try_from(at - number(0)).unwrap()]);
+            }
+        }
+        reached.into_iter().collect()
+    }
+
+    fn way(&self, past: bool) -> Way {
+        Way { steps: [self.at].into(), up: self.above, past }
+    }
+
+    /// Returns what a read finds, and then what plans find in one group, by number and by identity.
+    fn found(&self, person: usize, past: bool) -> Vec<Vec<i64>> {
+        let name = ["anna", "bela", "cleo", "dora"][person];
+        let starts = [Start::Number(self.persons[person]), Start::Document(key(name))];
+        let read = self.store.reach_blocking(vec![(starts[0], self.way(past))]).unwrap();
+        let plans = starts.map(|start| Plan {
+            ask: vec![Ask::Reach(start, self.way(past))],
+            decide: |found: Vec<Answer>| -> Decision<Vec<i64>, String> {
+                match &found[..] {
+                    [Answer::Reached(reached)] => Decision::Write(vec![], reached.numbers.to_vec()),
+                    _ => Decision::Refuse("no answer".into()),
+                }
+            },
+        });
+        let planned = self.store.run_all_blocking(plans.into());
+        let planned = planned.into_iter().map(|ran| ran.unwrap().value);
+        [read[0].numbers.to_vec()].into_iter().chain(planned).collect()
+    }
+}
+
+#[test]
+fn what_is_remembered_of_ties_is_what_a_naive_computation_finds_after_every_change() {
+    for (store, kind, _) in stores() {
+        let mut dice = Dice(7);
+        let mut changing = Changing::new(store, kind);
+
+        for round in 0..250 {
+            changing.change(round, &mut dice);
+
+            for _ in 0..3 {
+                let (person, past) = (dice.below(4), dice.below(4) == 0);
+                let expected = changing.expected(changing.persons[person], past);
+                let found = changing.found(person, past);
+                assert_eq!(found, vec![expected; 3], "round {round}, {person}, {past}");
+            }
+        }
+    }
+}
+
+#[test]
+fn readers_see_a_change_of_ties_once_it_is_answered_however_many_read_meanwhile() {
+    for (store, kind, _) in stores() {
+        let changing = Changing::new(store, kind);
+        let (person, way) = (changing.persons[0], changing.way(false));
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        let reached = || {
+            let reached = changing.store.reach_blocking(vec![(Start::Number(person), way.clone())]);
+            reached.unwrap()[0].numbers.to_vec()
+        };
+
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                        reached();
+                    }
+                });
+            }
+            for round in 0..60 {
+                let (before, at) = (number(round % 6), number((round + 1) % 6));
+                let old = if round == 0 { vec![] } else { changing.at(person, before) };
+                changing.put("enrolment", old, Some(changing.at(person, at)));
+
+                let seen = reached();
+
+                if seen != [at] {
+                    is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+                }
+                assert_eq!(seen, [at], "round {round}");
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
     }
 }

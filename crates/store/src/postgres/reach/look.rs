@@ -37,7 +37,7 @@ pub(in crate::postgres) async fn look(
                 _ => continue,
             }
         }
-        reaching.keep_ways(memory, &state, from);
+        reaching.keep_ways(memory, &state);
         return Ok(from.iter().map(|(start, way)| reaching.answer(*start, way)).collect());
     }
     Err(StoreError::Busy(Busy::Changing))

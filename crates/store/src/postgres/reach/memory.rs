@@ -70,11 +70,22 @@ pub(in crate::postgres) struct Memory {
     ways: RwLock<Ways>,
 }
 
-/// Numbers reached by ways from numbers.
+/// Where ways have led to.
 #[derive(Debug, Default)]
 struct Ways {
-    known: HashMap<Way, HashMap<i64, (i64, Climb)>>,
+    known: HashMap<Way, HashMap<Start, (i64, Led)>>,
     count: usize,
+}
+
+/// Where a way has led to.
+#[derive(Debug, Clone)]
+pub(super) struct Led {
+    /// The number that it began with: that of the document, where it began with an identity.
+    pub(super) number: i64,
+    /// The numbers that it has reached.
+    pub(super) numbers: Arc<[i64]>,
+    /// Items whose holders were examined, with the label.
+    pub(super) seen: Arc<[(KindId, i64)]>,
 }
 
 impl Memory {
@@ -170,22 +181,37 @@ impl Memory {
     pub(in crate::postgres) fn all(&self, any: i64, from: &[(Start, Way)]) -> Option<Vec<Reached>> {
         let ways = self.ways.read().unwrap_or_else(PoisonError::into_inner);
         let one = |(start, way): &(Start, Way)| {
-            let Start::Number(number) = start else { return None };
-            let (version, numbers) = ways.known.get(way)?.get(number)?;
-            (*version == any).then(|| Reached { numbers: numbers.to_vec(), seen: vec![] })
+            let Start::Number(_) = start else { return None };
+            let (version, led) = ways.known.get(way)?.get(start)?;
+            (*version == any).then(|| Reached { numbers: Arc::clone(&led.numbers), seen: vec![] })
         };
         from.iter().map(one).collect()
     }
 
-    /// Remembers what ways have reached in a state: the number that each starts from, the way, and
-    /// the numbers that it led to.
+    /// Returns what a way has led to at this version of all ties, as far as that is remembered.
+    pub(super) fn recall(
+        &self,
+        any: i64,
+        way: &Way,
+        starts: impl Iterator<Item = Start>,
+    ) -> Vec<(Start, Led)> {
+        let ways = self.ways.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(of_way) = ways.known.get(way) else { return vec![] };
+        let one = |start: Start| {
+            let (version, led) = of_way.get(&start)?;
+            (*version == any).then(|| (start, led.clone()))
+        };
+        starts.filter_map(one).collect()
+    }
+
+    /// Remembers where ways have led to in a state.
     pub(super) fn keep_ways<'w>(
         &self,
         state: &Versions,
-        reached: impl Iterator<Item = (i64, &'w Way, Climb)>,
+        reached: impl Iterator<Item = (Start, &'w Way, Led)>,
     ) {
         let mut ways = self.ways.write().unwrap_or_else(PoisonError::into_inner);
-        for (number, way, numbers) in reached {
+        for (start, way, led) in reached {
             if ways.count >= REMEMBERED_MAX {
                 *ways = Ways::default();
             }
@@ -193,13 +219,13 @@ impl Memory {
                 Some(of_way) => of_way,
                 None => ways.known.entry(way.clone()).or_default(),
             };
-            let is_new = match of_way.get_mut(&number) {
-                Some(known) if known.0 < state.any() => {
-                    *known = (state.any(), numbers);
+            let is_new = match of_way.get_mut(&start) {
+                Some(known) if known.0 < state.any() || known.1.number != led.number => {
+                    *known = (state.any(), led);
                     false
                 }
                 Some(_) => false,
-                None => of_way.insert(number, (state.any(), numbers)).is_none(),
+                None => of_way.insert(start, (state.any(), led)).is_none(),
             };
             ways.count += usize::from(is_new);
         }

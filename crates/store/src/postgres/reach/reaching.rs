@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio_postgres::Row as SqlRow;
 
-use super::memory::{Climb, Memory, Versions};
+use super::memory::{Climb, Led, Memory, Versions};
 use super::statements;
 use crate::id::{KindId, NaturalKey};
 use crate::postgres::error::Fault;
@@ -19,11 +19,15 @@ pub(in crate::postgres) struct Reaching {
     asked: BTreeMap<Way, (BTreeSet<i64>, BTreeSet<[u8; 16]>)>,
     stepped: HashMap<Way, HashMap<Start, Stepped>>,
     climbed: HashMap<(KindId, i64), Climb>,
+    /// Where ways have led to before, if it is confirmed that nothing has changed since.
+    recalled: HashMap<(Way, Start), Led>,
 }
 
 /// The items that the steps of a way have led to.
 #[derive(Default)]
 struct Stepped {
+    /// The number that it began with; several, if several documents have its identity.
+    numbers: BTreeSet<i64>,
     items: BTreeSet<i64>,
     /// Items whose holders were examined, with the label.
     seen: BTreeSet<(KindId, i64)>,
@@ -54,6 +58,50 @@ impl Reaching {
         }
     }
 
+    /// Takes from memory what is remembered of this version of all ties, instead of asking. Returns the
+    /// identities whose documents have to be known to confirm it.
+    pub(in crate::postgres) fn recall(&mut self, memory: &Memory, any: i64) -> Vec<[u8; 16]> {
+        let mut to_confirm = vec![];
+        for (way, (numbers, keys)) in &mut self.asked {
+            let starts = numbers.iter().map(|number| Start::Number(*number));
+            let starts = starts.chain(keys.iter().map(|key| Start::Document(NaturalKey(*key))));
+            for (start, led) in memory.recall(any, way, starts) {
+                match start {
+                    Start::Number(number) => _ = numbers.remove(&number),
+                    Start::Document(key) => {
+                        keys.remove(&key.0);
+                        to_confirm.push(key.0);
+                    }
+                }
+                self.recalled.insert((way.clone(), start), led);
+            }
+        }
+        to_confirm
+    }
+
+    /// Confirms what was taken from memory, if all ties are as remembered; `number` gives the numbers of
+    /// documents by their identities. Returns the statements for everything else.
+    pub(in crate::postgres) fn confirm(
+        &mut self,
+        is_same: bool,
+        number: impl Fn(&[u8; 16]) -> Option<i64>,
+    ) -> Vec<ReachStatement> {
+        let recalled = std::mem::take(&mut self.recalled);
+        let is_true = |start: &Start, led: &Led| match start {
+            Start::Number(_) => is_same,
+            Start::Document(key) => is_same && number(&key.0) == Some(led.number),
+        };
+        self.asked.clear();
+        for ((way, start), led) in recalled {
+            if is_true(&start, &led) {
+                self.recalled.insert((way, start), led);
+            } else {
+                self.add(start, &way);
+            }
+        }
+        self.steps()
+    }
+
     /// Returns the statements for the steps; a number without steps to follow is at its goal
     /// already.
     pub(in crate::postgres) fn steps(&mut self) -> Vec<ReachStatement> {
@@ -70,7 +118,8 @@ impl Reaching {
                 let known = self.stepped.entry(way.clone()).or_default();
                 known.extend(numbers.iter().map(|number| {
                     let items = BTreeSet::from([*number]);
-                    (Start::Number(*number), Stepped { items, seen: BTreeSet::new() })
+                    let numbers = items.clone();
+                    (Start::Number(*number), Stepped { numbers, items, seen: BTreeSet::new() })
                 }));
             } else {
                 let numbers: Vec<_> = numbers.iter().copied().collect();
@@ -134,6 +183,7 @@ impl Reaching {
                 None => Start::Number(number),
             };
             let stepped = all.entry(start).or_default();
+            stepped.numbers.insert(number);
             let mut at = Some(number);
             for (step, label) in way.steps.iter().enumerate() {
                 let Some(item) = at else { break };
@@ -160,6 +210,9 @@ impl Reaching {
 
     /// Returns what was reached, and what was examined for it.
     pub(in crate::postgres) fn answer(&self, start: Start, way: &Way) -> Reached {
+        if let Some(led) = self.recalled.get(&(way.clone(), start)) {
+            return Reached { numbers: Arc::clone(&led.numbers), seen: led.seen.to_vec() };
+        }
         let Some(stepped) = self.stepped.get(way).and_then(|all| all.get(&start)) else {
             return Reached::default();
         };
@@ -172,7 +225,7 @@ impl Reaching {
         }
         numbers.sort_unstable();
         numbers.dedup();
-        Reached { numbers, seen }
+        Reached { numbers: numbers.into(), seen }
     }
 
     /// Stores the climbs of this state of the ties in memory.
@@ -180,16 +233,18 @@ impl Reaching {
         memory.keep(state, self.climbed.iter().map(|(of, climb)| (*of, Arc::clone(climb))));
     }
 
-    /// Stores in memory what the ways from numbers have reached in this state of the ties.
-    pub(in crate::postgres) fn keep_ways(
-        &self,
-        memory: &Memory,
-        state: &Versions,
-        from: &[(Start, Way)],
-    ) {
-        let reached = from.iter().filter_map(|(start, way)| {
-            let Start::Number(number) = *start else { return None };
-            Some((number, way, self.answer(*start, way).numbers.into()))
+    /// Stores in memory where the ways that were followed have led to in this state of the ties.
+    pub(in crate::postgres) fn keep_ways(&self, memory: &Memory, state: &Versions) {
+        if self.stepped.values().all(HashMap::is_empty) {
+            return;
+        }
+        let followed = self.stepped.iter().flat_map(|(way, all)| {
+            all.iter().map(move |(start, stepped)| (*start, way, &stepped.numbers))
+        });
+        let reached = followed.filter_map(|(start, way, begun)| {
+            let number = *begun.first().filter(|_| begun.len() == 1)?;
+            let Reached { numbers, seen } = self.answer(start, way);
+            Some((start, way, Led { number, numbers, seen: seen.into() }))
         });
         memory.keep_ways(state, reached);
     }

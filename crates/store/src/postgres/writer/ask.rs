@@ -56,12 +56,17 @@ enum Of {
 /// The document that has an identity, and whether the identity is its own.
 type FoundTarget = (bool, Target);
 
+/// Documents by identities that were looked up in the present state of a transaction.
+pub(super) type KnownTargets = HashMap<[u8; 16], Option<FoundTarget>>;
+
 /// Answers, by what was asked.
 #[derive(Default)]
 pub(super) struct Found {
     by_key: HashMap<[u8; 16], Row>,
     by_uuid: HashMap<[u8; 16], Row>,
     targets: HashMap<[u8; 16], FoundTarget>,
+    /// The identities that were looked up for this.
+    looked_up: Vec<[u8; 16]>,
     referrers: HashMap<i64, Vec<KindId>>,
     reaching: Reaching,
     passed: Vec<(Arc<DocumentTest>, HashMap<Start, Passed>)>,
@@ -90,10 +95,35 @@ impl Questions {
         }
     }
 
+    /// Takes from memory where ways have led to at this version of all ties, instead of asking; see
+    /// [`Found::confirm`].
+    pub(super) fn recall(&mut self, memory: &Memory, any: i64) {
+        self.targets.extend(self.reaching.recall(memory, any));
+    }
+
+    /// Takes the targets that are known already.
+    fn known(&mut self, known: &KnownTargets) -> HashMap<[u8; 16], FoundTarget> {
+        let mut found = HashMap::new();
+        self.targets.retain(|key| match known.get(key) {
+            Some(target) => {
+                found.extend(target.map(|target| (*key, target)));
+                false
+            }
+            None => true,
+        });
+        found
+    }
+
     /// Returns the statements, and the object that collects their answers. The version of clients
     /// and their rights is asked for unless the transaction knows it already.
-    pub(super) fn into_statements(mut self, knows_access: bool) -> (Vec<AskStatement>, Found) {
+    pub(super) fn into_statements(
+        mut self,
+        knows_access: bool,
+        known: &KnownTargets,
+    ) -> (Vec<AskStatement>, Found) {
         let mut out = vec![];
+        let targets = self.known(known);
+        let looked_up = self.targets.iter().copied().collect();
         if self.asks_access && !knows_access {
             out.push(AskStatement::of(ACCESS_VERSION, Of::Access, vec![]));
         }
@@ -132,7 +162,7 @@ impl Questions {
             columns: vec![],
             values: sql.arguments,
         }));
-        (out, Found { reaching: self.reaching, ..Found::default() })
+        (out, Found { reaching: self.reaching, targets, looked_up, ..Found::default() })
     }
 }
 
@@ -209,9 +239,27 @@ impl Found {
         self.reaching.climbs(memory, state).into_iter().map(AskStatement::of_reach).collect()
     }
 
+    /// Confirms what [`Questions::recall`] has taken, if all ties have that version still. Returns the
+    /// questions for everything else.
+    pub(super) fn confirm(&mut self, is_same: bool) -> Vec<AskStatement> {
+        let number = |key: &[u8; 16]| self.targets.get(key).map(|(_, target)| target.0.0);
+        let asked = self.reaching.confirm(is_same, number);
+        asked.into_iter().map(AskStatement::of_reach).collect()
+    }
+
     /// Stores the climbs of this state in memory.
     pub(super) fn keep_climbs(&self, memory: &Memory, state: &Versions) {
         self.reaching.keep_climbs(memory, state);
+    }
+
+    /// Stores in memory where ways have led to in this state.
+    pub(super) fn keep_ways(&self, memory: &Memory, state: &Versions) {
+        self.reaching.keep_ways(memory, state);
+    }
+
+    /// Adds the targets that were looked up.
+    pub(super) fn tell_targets(&self, known: &mut KnownTargets) {
+        known.extend(self.looked_up.iter().map(|key| (*key, self.targets.get(key).copied())));
     }
 
     /// Returns the answer to a question; answers of plain SQL come in the order of the questions.

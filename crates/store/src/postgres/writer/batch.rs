@@ -178,6 +178,11 @@ impl Batch {
         self.changed_ties.contains(&UNKNOWN)
     }
 
+    /// Returns the version of the ties that the last statements set, if they set one.
+    pub(super) fn ties_set(&self) -> Option<i64> {
+        (!self.changed_ties.is_empty()).then_some(self.ties + 1)
+    }
+
     /// Returns the statements of everything added since the last call.
     pub(super) fn take_statements(&mut self) -> Vec<Statement> {
         self.close();
@@ -207,7 +212,7 @@ impl Batch {
                 ));
             }
         }
-        let mut labels: Vec<i32> = std::mem::take(&mut self.changed_ties).into_iter().collect();
+        let mut labels: Vec<i32> = self.changed_ties.iter().copied().collect();
         if !labels.is_empty() {
             labels.push(ANY);
             let values = vec![Written(Value::Integer(self.ties + 1))];

@@ -16,7 +16,7 @@ use crate::postgres::connection::{Connection, Ready, in_order};
 use crate::postgres::error::Fault;
 use crate::postgres::error::damaged;
 use crate::postgres::reach::{ALL_VERSIONS, Memory, SCHEMA_VERSION, Versions};
-use crate::postgres::writer::ask::{AskStatement, Found, Questions};
+use crate::postgres::writer::ask::{AskStatement, Found, KnownTargets, Questions};
 use crate::postgres::writer::batch::Batch;
 use crate::postgres::writer::hold::{HOLD_LANE, Held};
 use crate::postgres::writer::statement::{Origin, Statement};
@@ -34,6 +34,8 @@ pub(super) struct Prepared {
     pub(super) ended: Vec<(Position, i64)>,
     /// Whether a plan's plain SQL may have changed anything.
     pub(super) is_forgetful: bool,
+    /// The version of the ties that it sets, if it changes some.
+    pub(super) ties: Option<i64>,
 }
 
 /// The progress of a plan.
@@ -67,8 +69,10 @@ pub(super) async fn prepare(
         positions.iter().map(|position| begin(jobs, *position)).collect();
     let mut held = Held::begun_with(lane);
     let first_locks = locks(&mut held, &members);
-    let unread = AlreadyRead { ties: Ties::Unread(lane), access: None };
+    let mut known = KnownTargets::new();
+    let unread = AlreadyRead { ties: Ties::Unread(lane), access: None, targets: &known };
     let (found, counters) = ask(connection, memory, &members, first_locks, unread).await?;
+    found.tell_targets(&mut known);
     let Counters { id, change_version, ties } = counters.ok_or_else(|| damaged("counter"))?;
     if lane.is_none() {
         memory.count(change_version)?;
@@ -92,10 +96,15 @@ pub(super) async fn prepare(
                     if writes.iter().any(|write| write.origin == Origin::Plan) {
                         access = None;
                     }
+                    if !writes.is_empty() {
+                        known.clear();
+                    }
                     writes.extend(locks(&mut batch.held, &members[first..]));
                     let ties = ties.as_ref().map_or(Ties::Changed, Ties::Read);
-                    let read = AlreadyRead { ties, access };
-                    ask(connection, memory, &members[first..], writes, read).await?.0
+                    let read = AlreadyRead { ties, access, targets: &known };
+                    let found = ask(connection, memory, &members[first..], writes, read).await?.0;
+                    found.tell_targets(&mut known);
+                    found
                 }
             };
             for member in &mut members[first..] {
@@ -121,7 +130,8 @@ pub(super) async fn prepare(
         if first == members.len() {
             let is_forgetful = batch.is_forgetful();
             let last = if has_written { batch.take_last() } else { vec![] };
-            return Ok(Prepared { last, ended, is_forgetful });
+            let ties = batch.ties_set();
+            return Ok(Prepared { last, ended, is_forgetful, ties });
         }
         for member in &mut members[first..] {
             touched.clear();
@@ -190,6 +200,8 @@ struct AlreadyRead<'v> {
     ties: Ties<'v>,
     /// The version of clients and their rights, unless the transaction may have changed it itself.
     access: Option<i64>,
+    /// Targets that were looked up since it has last written something.
+    targets: &'v KnownTargets,
 }
 
 /// Writes the given statements and then asks the members' questions, in one flight; climbs that are
@@ -200,7 +212,7 @@ async fn ask(
     memory: &Memory,
     members: &[Member],
     writes: Vec<Statement>,
-    AlreadyRead { ties, access }: AlreadyRead<'_>,
+    AlreadyRead { ties, access, targets }: AlreadyRead<'_>,
 ) -> Result<(Found, Option<Counters>), Fault> {
     let begins = if let Ties::Unread(lane) = ties { Begins::With(lane) } else { Begins::Not };
     let mut questions = Questions::default();
@@ -211,10 +223,23 @@ async fn ask(
             }
         }
     }
+    // Before the transaction begins, it is assumed that no tie has changed since this node has last looked.
+    let newest = memory.newest();
+    let assumed = match ties {
+        Ties::Unread(None) => Some(newest),
+        Ties::Read(ties) => Some(ties.any()),
+        Ties::Unread(Some(_)) | Ties::Changed => None,
+    };
+    if let Some(any) = assumed {
+        questions.recall(memory, any);
+    }
     let (questions, mut found) =
-        questions.into_statements(begins != Begins::Not || access.is_some());
+        questions.into_statements(begins != Begins::Not || access.is_some(), targets);
     let asked = fly(connection, memory, &writes, &questions, begins);
     let (rows, counters) = connection.answered(asked).await?;
+    if let (Begins::With(None), Some(counters)) = (begins, &counters) {
+        memory.saw(newest, counters.ties.any());
+    }
     let begun = counters.as_ref().and_then(|counters| counters.ties.access());
     if let Some(version) = access.or(begun) {
         found.know_access(version);
@@ -227,6 +252,14 @@ async fn ask(
         Ties::Read(ties) => Some(ties),
         Ties::Changed => None,
     };
+    let again = found.confirm(ties.map(Versions::any) == assumed);
+    if !again.is_empty() {
+        let (rows, _) =
+            connection.answered(fly(connection, memory, &[], &again, Begins::Not)).await?;
+        for (question, rows) in again.iter().zip(rows) {
+            question.read(&rows, &mut found)?;
+        }
+    }
     let climbs = found.climbs(memory, ties);
     if !climbs.is_empty() {
         let (rows, _) =
@@ -237,6 +270,9 @@ async fn ask(
         if let Some(ties) = ties {
             found.keep_climbs(memory, ties);
         }
+    }
+    if let Some(ties) = ties {
+        found.keep_ways(memory, ties);
     }
     Ok((found, counters))
 }

@@ -46,7 +46,7 @@ impl Writer {
                 self.recent.undo_to(&mark);
                 if !is_parts_only {
                     self.targets.forget_all();
-                    self.climbs.forget();
+                    self.ties.forget();
                     self.access_version = None;
                     self.shared.commits.note_forgetting();
                 }
@@ -65,7 +65,7 @@ impl Writer {
         self.recent.undo();
         self.tally.clear();
         self.targets.forget_all();
-        self.climbs.forget();
+        self.ties.forget();
         self.changed_ties = ChangedTies::default();
         self.access_version = None;
         self.shared.commits.note_forgetting();

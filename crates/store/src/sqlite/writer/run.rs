@@ -67,12 +67,12 @@ impl Writer {
     fn reach(&mut self, start: Start, way: &Way) -> Result<Reached, StoreError> {
         let start = match start {
             Start::Document(key) => match self.target(key)? {
-                Some((id, ..)) => Start::Number(id.0),
+                Some((id, ..)) => id.0,
                 None => return Ok(Reached::default()),
             },
-            start @ Start::Number(_) => start,
+            Start::Number(number) => number,
         };
-        self.climbs.reach(&self.connection, start, way)
+        self.ties.reach(&self.connection, start, way)
     }
 
     fn document(&mut self, key: NaturalKey) -> Result<Option<Row>, StoreError> {

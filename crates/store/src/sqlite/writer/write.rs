@@ -32,7 +32,7 @@ impl Writer {
                 // It may change anything.
                 self.targets.forget_all();
                 self.recent.forget_absent();
-                self.climbs.forget();
+                self.ties.forget();
                 self.changed_ties.add_any();
                 self.access_version = None;
                 self.shared.commits.note_forgetting();
@@ -180,8 +180,8 @@ impl Writer {
     }
 
     fn tie(&mut self, text: &str, tie: &Tie, via: i64) -> Result<(), StoreError> {
-        self.climbs.changed(tie.label);
-        self.changed_ties.add(tie.label);
+        self.ties.changed(tie.label, tie.item);
+        self.changed_ties.add(tie.label, tie.item);
         let row = params![tie.label.0, tie.item, tie.holder, via];
         self.connection.prepare_cached(text)?.execute(row)?;
         Ok(())
