@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use homeroom_http::{Problem, Response, Timestamp};
-use homeroom_store::{Answer, Decision, Plan, Refused, Sql, StoreError, Write};
+use homeroom_store::{Answer, Decision, Lane, Plan, Refused, Sql, StoreError, Write};
 use http::StatusCode;
 use serde_json::json;
 
@@ -24,6 +24,9 @@ use crate::sql;
 
 /// The path of revocation.
 pub(crate) const REVOKE: &str = "/oauth/revoke";
+
+/// The lane of what is taken back: it needs no order with documents, nor with keys and their rights.
+const LANE: Lane = Lane::new("revocation");
 
 /// Seconds after which a client may try again when there are too many: some have ended by then.
 const RETRY_SECONDS: u32 = 60;
@@ -99,14 +102,14 @@ impl Access {
             Sql::new(sql::END_REVOKED, vec![now.seconds().into()]),
             Sql::new(sql::ADD_REVOKED, row),
         ];
-        let mut writes = Some(writes.map(Write::Sql).into());
+        let mut writes = Some(writes.map(|sql| Write::Rows(LANE.all(), sql)).into());
         let plan = Plan {
             ask: vec![],
             decide: move |_: Vec<Answer>| -> Decision<(), StoreError> {
                 Decision::Write(writes.take().unwrap_or_default(), ())
             },
         };
-        let written = self.store.run(plan).await.map_err(|refused| match refused {
+        let written = self.store.run_in(LANE, plan).await.map_err(|refused| match refused {
             Refused::Decision(error) | Refused::Store(error) => error,
         });
         if matches!(written, Ok(_) | Err(StoreError::Unsure)) {

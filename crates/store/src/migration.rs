@@ -151,6 +151,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0029_recent.sqlite.sql"),
         postgres: include_str!("../migrations/0029_recent.postgres.sql"),
     },
+    Migration {
+        version: 30,
+        name: "revocation_lane",
+        sqlite: include_str!("../migrations/0030_revocation_lane.sqlite.sql"),
+        postgres: include_str!("../migrations/0030_revocation_lane.postgres.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

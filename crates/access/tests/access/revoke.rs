@@ -71,6 +71,20 @@ async fn only_its_client_revokes_a_token_and_one_that_is_none_is_revoked_already
 }
 
 #[tokio::test]
+async fn a_token_that_is_revoked_leaves_what_the_writer_remembers_of_documents() {
+    let store = store();
+    let access = open(&store).await;
+    let own = create(&access, new_key("FullAccess")).await;
+    let good = token(&access, &own, NOW).await;
+    let before = store.load().forgotten;
+
+    assert_eq!(revoke(&access, &own, &good, NOW).await.status, 200);
+
+    assert_eq!(store.load().forgotten, before);
+    assert_eq!(recognize(&access, &good, "data", NOW).unwrap_err().0, 401);
+}
+
+#[tokio::test]
 async fn other_nodes_and_a_server_that_starts_anew_know_of_it_and_what_has_ended_is_forgotten() {
     let store = store();
     let (access, node) = (open(&store).await, open(&store).await);

@@ -1,0 +1,1 @@
+-- A store in a file has one writer, so its lanes need no rows to wait for each other.
