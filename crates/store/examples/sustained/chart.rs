@@ -17,7 +17,7 @@ const PANELS: [(&str, &[Line]); 4] = [
     (
         "a second",
         &[
-            ("creates", "#1a6fb0", |second| as_float(second.creates as u64)),
+            ("requests", "#1a6fb0", |second| as_float(second.requests as u64)),
             ("part commits", "#b05a1a", |second| as_float(second.parts as u64)),
         ],
     ),

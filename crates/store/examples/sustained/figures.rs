@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use crate::mix;
 use crate::sample::Sample;
 
 /// The times of one kind of work, in microseconds, by the second in which it ended.
@@ -28,7 +29,7 @@ impl Times {
     }
 
     /// Returns the sorted times of each second; what ended later is in the last one.
-    fn sorted(&self) -> Vec<Vec<u32>> {
+    pub fn sorted(&self) -> Vec<Vec<u32>> {
         let mut by_second = self.by_second.lock().expect("nobody panics with it").clone();
         for times in &mut by_second {
             times.sort_unstable();
@@ -39,16 +40,18 @@ impl Times {
 
 /// The counts of a run.
 pub struct Figures {
-    pub creates: Times,
+    /// What the clients do: only creates, or the kinds of the mix in their order.
+    pub kinds: Vec<(&'static str, Times)>,
     pub parts: Times,
 }
 
 /// One second of a run.
 pub struct Second {
     pub at: usize,
-    pub creates: usize,
+    /// What the clients have done: creates, or requests of the mix.
+    pub requests: usize,
     pub parts: usize,
-    /// The median, the 99th and the 99.9th percentile of creates, in milliseconds.
+    /// The median, the 99th and the 99.9th percentile of their times, in milliseconds.
     pub quantiles: [f64; 3],
     /// The 99th percentile of a part's commits, in milliseconds.
     pub parts_p99: f64,
@@ -65,13 +68,39 @@ pub struct Second {
 }
 
 impl Figures {
-    pub fn new(begun: Instant, seconds: u64) -> Self {
-        Self { creates: Times::new(begun, seconds), parts: Times::new(begun, seconds) }
+    pub fn new(begun: Instant, seconds: u64, is_mix: bool) -> Self {
+        let names = if is_mix { &mix::NAMES[..] } else { &["creates"] };
+        let kinds = names.iter().map(|name| (*name, Times::new(begun, seconds))).collect();
+        Self { kinds, parts: Times::new(begun, seconds) }
+    }
+
+    /// Returns what the clients do.
+    pub fn what(&self) -> &'static str {
+        match self.kinds[..] {
+            [(only, _)] => only,
+            _ => "requests",
+        }
+    }
+
+    /// Returns the sorted times of all kinds in each second.
+    pub fn all(&self) -> Vec<Vec<u32>> {
+        let mut all: Vec<Vec<u32>> = vec![];
+        for (_, times) in &self.kinds {
+            let times = times.sorted();
+            all.resize(all.len().max(times.len()), vec![]);
+            for (all, times) in all.iter_mut().zip(times) {
+                all.extend(times);
+            }
+        }
+        for times in &mut all {
+            times.sort_unstable();
+        }
+        all
     }
 
     /// Returns what happened in each second between two samples.
     pub fn seconds(&self, samples: &[Sample]) -> Vec<Second> {
-        let (creates, parts) = (self.creates.sorted(), self.parts.sorted());
+        let (all, parts) = (self.all(), self.parts.sorted());
         let pairs = samples.iter().zip(samples.iter().skip(1)).enumerate();
         pairs
             .map(|(second, (before, after))| {
@@ -82,9 +111,9 @@ impl Figures {
                 let written = after.written.zip(before.written);
                 Second {
                     at: second,
-                    creates: creates[second].len(),
+                    requests: all[second].len(),
                     parts: parts[second].len(),
-                    quantiles: [500, 990, 999].map(|share| quantile(&creates[second], share)),
+                    quantiles: [500, 990, 999].map(|share| quantile(&all[second], share)),
                     parts_p99: quantile(&parts[second], 990),
                     log_bytes: after.log_bytes,
                     file_bytes: after.file_bytes,
@@ -100,25 +129,32 @@ impl Figures {
 
     /// Describes the whole run, and the slowest and the last minute.
     pub fn whole(&self, seconds: &[Second]) -> String {
-        let by_second = self.creates.sorted();
+        let by_second = self.all();
         let by_second = &by_second[..by_second.len() - 1];
         let mut all = by_second.concat();
         all.sort_unstable();
         let rate = |seconds: &[Vec<u32>]| {
-            let creates: usize = seconds.iter().map(Vec::len).sum();
-            creates / seconds.len().max(1)
+            let requests: usize = seconds.iter().map(Vec::len).sum();
+            requests / seconds.len().max(1)
         };
         let slowest = by_second.chunks_exact(60).map(rate).min().unwrap_or_else(|| rate(by_second));
         let last = &by_second[by_second.len().saturating_sub(60)..];
         let [p50, p99, p999] = [500, 990, 999].map(|share| quantile(&all, share));
         let mut text = format!(
-            "{} creates/s ({slowest}/s in the slowest minute, {}/s in the last), p50 {p50:.1} ms, \
+            "{} {}/s ({slowest}/s in the slowest minute, {}/s in the last), p50 {p50:.1} ms, \
              p99 {p99:.1} ms, p99.9 {p999:.1} ms",
             rate(by_second),
+            self.what(),
             rate(last),
         );
         if let Some(kilobytes) = kilobytes(seconds) {
-            _ = write!(text, "; {kilobytes:.1} KB to the disk a create");
+            _ = write!(text, "; {kilobytes:.1} KB to the disk for each");
+        }
+        for (name, times) in self.kinds.iter().filter(|_| self.kinds.len() > 1) {
+            let mut times = times.sorted().concat();
+            times.sort_unstable();
+            let (rate, p99) = (times.len() / by_second.len().max(1), quantile(&times, 990));
+            _ = write!(text, "; {rate} {name}/s, p99 {p99:.1} ms");
         }
         let mut parts = self.parts.sorted().concat();
         parts.sort_unstable();
@@ -130,24 +166,24 @@ impl Figures {
     }
 }
 
-/// Returns the kilobytes that reach the disk for each create.
+/// Returns the kilobytes that reach the disk for each request of the clients.
 fn kilobytes(seconds: &[Second]) -> Option<f64> {
     let written = seconds.iter().map(|second| second.written).sum::<Option<u64>>()?;
-    let creates: usize = seconds.iter().map(|second| second.creates).sum();
-    Some(as_float(written) / 1_000.0 / as_float(creates.max(1) as u64))
+    let requests: usize = seconds.iter().map(|second| second.requests).sum();
+    Some(as_float(written) / 1_000.0 / as_float(requests.max(1) as u64))
 }
 
 /// Returns the time, in milliseconds, within which so many of 1,000 ended.
-fn quantile(sorted: &[u32], share: usize) -> f64 {
+pub fn quantile(sorted: &[u32], share: usize) -> f64 {
     let at = (sorted.len() * share / 1_000).min(sorted.len().saturating_sub(1));
     sorted.get(at).map_or(0.0, |micros| f64::from(*micros) / 1_000.0)
 }
 
 /// Prints a row for each ten seconds: means of the counts, the worst of the times.
-pub fn print(seconds: &[Second]) {
+pub fn print(seconds: &[Second], what: &str) {
     println!(
-        "| second | creates/s | p50 ms | worst p99 ms | worst p99.9 ms | log MiB | file MiB | \
-         KB a create | commits/s | commit ms | checkpoints/s | checkpoint ms | part commits/s | \
+        "| second | {what}/s | p50 ms | worst p99 ms | worst p99.9 ms | log MiB | file MiB | \
+         KB each | commits/s | commit ms | checkpoints/s | checkpoint ms | part commits/s | \
          their worst p99 ms |\n\
          |---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
@@ -156,13 +192,13 @@ pub fn print(seconds: &[Second]) {
         let mean =
             |of: fn(&Second) -> f64| some.iter().map(of).sum::<f64>() / as_float(some.len() as u64);
         let worst = |of: fn(&Second) -> f64| some.iter().map(of).fold(0.0, f64::max);
-        let creates: usize = some.iter().map(|second| second.creates).sum();
+        let requests: usize = some.iter().map(|second| second.requests).sum();
         let bytes = kilobytes(some).map_or(String::new(), |kilobytes| format!("{kilobytes:.1}"));
         println!(
             "| {} | {} | {:.1} | {:.1} | {:.1} | {} | {} | {bytes} | {:.0} | {:.2} | {:.1} | {:.0} | \
              {:.0} | {:.1} |",
             last.at + 1,
-            creates / some.len(),
+            requests / some.len(),
             mean(|second| second.quantiles[0]),
             worst(|second| second.quantiles[1]),
             worst(|second| second.quantiles[2]),
@@ -178,10 +214,11 @@ pub fn print(seconds: &[Second]) {
     }
 }
 
-/// The names of the values of a second, as they are written to files.
+/// The names of the values of a second, as they are written to files; requests of clients that only create are
+/// creates.
 const NAMES: [&str; 14] = [
     "second",
-    "creates",
+    "requests",
     "p50Ms",
     "p99Ms",
     "p999Ms",
@@ -201,7 +238,7 @@ fn values(second: &Second) -> [String; 14] {
     let [p50, p99, p999] = second.quantiles;
     [
         second.at.to_string(),
-        second.creates.to_string(),
+        second.requests.to_string(),
         format!("{p50:.3}"),
         format!("{p99:.3}"),
         format!("{p999:.3}"),

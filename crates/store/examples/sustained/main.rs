@@ -4,15 +4,18 @@
 //! Each of the clients looks up an identity and three targets (a random student, the student's
 //! school, one of its sessions), then creates a document, and waits until it is durable. `URL` names
 //! a file that does not exist yet and is removed at the end, or a PostgreSQL database, where a schema
-//! is made and dropped. Beside them, commits of courses can come at a fixed rate, each of them in
-//! the lane of courses: they ask for two rows and write them. `--help` lists the options.
+//! is made and dropped. With `--mix`, they read, update and delete, too. Beside them, commits of courses can
+//! come at a fixed rate, each of them in the lane of courses: they ask for two rows and write them. With
+//! `--alternate`, the clients are compared with and without these. `--help` lists the options.
 //!
 //! Where `/proc` does not tell, and for PostgreSQL, whose server writes, the bytes that reach the disk
 //! are missing; there, the log is what was written to it since the start.
 #![expect(clippy::disallowed_methods, reason = "an example measures")]
 
 mod chart;
+mod compared;
 mod figures;
+mod mix;
 mod options;
 mod parts;
 mod sample;
@@ -27,6 +30,7 @@ use std::time::{Duration, Instant};
 use homeroom_store::{Store, StoreUrl};
 
 use figures::Figures;
+use mix::Client;
 use options::{HELP, Options};
 use parts::Parts;
 use work::Work;
@@ -63,17 +67,24 @@ async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
 
     let begun = Instant::now();
     let end = begun + Duration::from_secs(options.seconds);
-    let figures = Arc::new(Figures::new(begun, options.seconds));
+    let figures = Arc::new(Figures::new(begun, options.seconds, options.is_mix));
     let next = Arc::new(AtomicU64::new(options.documents_before));
     let mut tasks = vec![];
-    for _ in 0..options.clients {
+    for number in 0..options.clients {
         let (store, work) = (store.clone(), Arc::clone(&work));
         let (next, figures) = (Arc::clone(&next), Arc::clone(&figures));
+        if options.is_mix {
+            let client = Client::new(number);
+            tasks.push(tokio::spawn(async move {
+                client.run(&store, &work, &next, end, &figures).await
+            }));
+            continue;
+        }
         tasks.push(tokio::spawn(async move {
             while Instant::now() < end {
                 let asked = Instant::now();
                 work.create(&store, &next).await?;
-                figures.creates.note(asked);
+                figures.kinds[0].1.note(asked);
             }
             Ok::<(), String>(())
         }));
@@ -81,14 +92,25 @@ async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     if options.part_commits > 0 {
         let (store, figures) = (store.clone(), Arc::clone(&figures));
         let rate = options.part_commits;
-        tasks.push(tokio::spawn(async move { parts.commit(&store, rate, end, &figures).await }));
+        let periods = match options.periods {
+            Some(periods) => periods.with_commits().collect(),
+            None => vec![(0, options.seconds)],
+        };
+        tasks.push(tokio::spawn(async move {
+            for (from, upto) in periods {
+                let [from, upto] = [from, upto].map(|second| begun + Duration::from_secs(second));
+                tokio::time::sleep(from.saturating_duration_since(Instant::now())).await;
+                parts.commit(&store, rate, upto, &figures).await?;
+            }
+            Ok(())
+        }));
     }
     let samples = tokio::spawn(sample::sample(store.clone(), begun, options.seconds));
     for task in tasks {
         task.await??;
     }
     let seconds = figures.seconds(&samples.await?);
-    figures::print(&seconds);
+    figures::print(&seconds, figures.what());
     for (path, text) in [
         (&options.json, figures::json as fn(&[figures::Second]) -> String),
         (&options.csv, figures::csv),
@@ -99,13 +121,17 @@ async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
     }
+    if let Some(periods) = options.periods {
+        periods.print(&figures);
+    }
     println!("{}", figures.whole(&seconds));
     let load = store.load();
+    let created = next.load(Ordering::Relaxed) + work.targets();
     println!(
-        "{} bytes in the file and {} in the log for {} documents",
+        "{} bytes in the file and {} in the log for {created} documents{}",
         load.file_bytes,
         load.log_bytes,
-        next.load(Ordering::Relaxed) + work.targets(),
+        if options.is_mix { ", of which some were deleted" } else { "" },
     );
     Ok(())
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::compared::Periods;
+
 /// What `--help` prints.
 pub const HELP: &str = "\
 sustained URL [options]
@@ -10,7 +12,9 @@ sustained URL [options]
   --minutes N             how long it is measured (10); --seconds N instead
   --documents-before N    documents in the store at the start (100000)
   --clients N             clients that create documents, one after the other (64)
+  --mix                   they read (60 %), create (20 %), update (15 %) and delete (5 %) instead
   --part-commits RATE     commits of courses a second beside them (0)
+  --alternate SECONDS     the commits pause and go on by periods, and what the clients have is compared
   --body-bytes N          size of a document's text (700)
   --page-bytes N          SQLite: page size
   --cache-mib N           SQLite: page cache of each reading connection
@@ -27,7 +31,10 @@ pub struct Options {
     pub seconds: u64,
     pub documents_before: u64,
     pub clients: u64,
+    pub is_mix: bool,
     pub part_commits: u64,
+    /// Periods by turns without and with a part's commits.
+    pub periods: Option<Periods>,
     pub body_bytes: u64,
     pub json: Option<PathBuf>,
     pub csv: Option<PathBuf>,
@@ -48,13 +55,16 @@ impl Options {
             seconds: 600,
             documents_before: 100_000,
             clients: 64,
+            is_mix: false,
             part_commits: 0,
+            periods: None,
             body_bytes: 700,
             json: None,
             csv: None,
             svg: None,
             keeps: false,
         };
+        let mut alternate = None;
         while let Some(name) = arguments.next() {
             match name.as_str() {
                 "--help" => return Ok(None),
@@ -62,10 +72,24 @@ impl Options {
                     options.keeps = true;
                     continue;
                 }
+                "--mix" => {
+                    options.is_mix = true;
+                    continue;
+                }
                 _ => {}
             }
             let value = arguments.next().ok_or_else(|| format!("{name} wants a value"))?;
-            options.set(&name, &value)?;
+            if name == "--alternate" {
+                alternate = Some(value.parse().map_err(|_| format!("{name} wants seconds"))?);
+            } else {
+                options.set(&name, &value)?;
+            }
+        }
+        if let Some(seconds) = alternate {
+            if options.part_commits == 0 {
+                return Err("--alternate wants --part-commits".into());
+            }
+            options.periods = Some(Periods::of(options.seconds, seconds)?);
         }
         Ok(Some(options))
     }
