@@ -11,7 +11,9 @@
 //! nginx, `--overload` offers ten times the peak, `--held` creates documents for ten minutes
 //! (`--minutes N`, after `--documents N`), `--idle` reads beside as many idle connections as this machine
 //! lets one process have, and `--sustained` creates in the store alone, with several
-//! sizes (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`).
+//! sizes (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`, `--mix`,
+//! `--alternate SECONDS`).
+//! `--growth` compares reads, starts and bytes of stores of several sizes (`--sizes 1000000,10000000`).
 //! `--sync-delay MS` makes every sync of the server slower, and `--postgres` runs the small one,
 //! `--bulk`, `--held` or `--sustained` on a PostgreSQL server of its own. `--against FILE` measures
 //! another release binary beside this one in the small rounds, each work on both before the next,
@@ -26,6 +28,7 @@ mod figures;
 mod files;
 mod gateway;
 mod generators;
+mod growth;
 mod held;
 mod idle;
 mod large;
@@ -35,6 +38,7 @@ mod options;
 mod overload;
 mod pages;
 mod planted;
+mod population;
 mod published;
 mod rights;
 mod server;
@@ -79,6 +83,7 @@ pub fn run(arguments: &[String]) -> Done {
         rounds: number("--rounds", 5)?,
         seconds: u32::try_from(number("--seconds", 4)?).map_err(|e| e.to_string())?,
         documents: number("--documents", 1_000_000)?,
+        sizes: sizes(arguments)?,
         minutes: number("--minutes", 10)?,
         students: number("--students", bulk::STUDENTS)?,
         folder: PathBuf::from("target/bench"),
@@ -127,6 +132,15 @@ pub fn run(arguments: &[String]) -> Done {
     done
 }
 
+/// Returns the sizes of the stores that are compared.
+fn sizes(arguments: &[String]) -> Result<Vec<usize>, String> {
+    let at = arguments.iter().position(|argument| argument == "--sizes");
+    let listed =
+        at.map_or(Some("1000000,10000000"), |at| arguments.get(at + 1).map(String::as_str));
+    let sizes: Result<Vec<usize>, _> = listed.unwrap_or("").split(',').map(str::parse).collect();
+    sizes.map_err(|_| "--sizes wants numbers of documents, separated by commas".into())
+}
+
 /// Returns the binary of another build, if one is given.
 fn against(arguments: &[String]) -> Result<Option<PathBuf>, String> {
     let Some(at) = arguments.iter().position(|argument| argument == AGAINST) else {
@@ -155,6 +169,7 @@ fn mode(argument: &str) -> Option<Mode> {
         BULK => |options, _, table| bulk::run(options, false, table),
         "--overload" => overload::run,
         "--held" => held::run,
+        "--growth" => |options, district, _| growth::run(options, district),
         "--idle" => idle::run,
         "--gateway" => gateway::run,
         "--content" => |options, _, table| content::run(options, table),

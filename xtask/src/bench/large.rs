@@ -46,13 +46,7 @@ pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
 fn pages(options: &Options, client: &Client, table: &mut String) -> Done {
     let path = ATTENDANCE.path;
     let depth = options.documents * 8 / 10;
-    let partitions = client.get(&format!("{path}/partitions?number=5"))?;
-    let cursor = partitions
-        .split('"')
-        .filter(|part| part.len() > 8 && *part != "pageTokens")
-        .nth(4)
-        .ok_or("there is no fifth partition")?
-        .to_owned();
+    let cursor = client.last_fifth(path)?.ok_or("there is no fifth partition")?;
     let cursor = format!("{path}?pageToken={cursor}&pageSize=500");
     let offset = format!("{path}?offset={depth}&limit=500");
     let count = format!("{path}?limit=0&totalCount=true");

@@ -28,6 +28,8 @@ pub struct Run {
     pub requests: f64,
     /// The requests per second that were answered as expected.
     pub rate: f64,
+    /// The median of the response time in milliseconds.
+    pub p50_ms: f64,
     /// The 99th percentile of the response time in milliseconds.
     pub p99_ms: f64,
     /// Unexpected answers, and requests without an answer.
@@ -130,6 +132,7 @@ fn done(mut command: Command, out: &Path) -> Result<Run, String> {
     Ok(Run {
         requests: number(&run["requests"]["total"])?,
         rate: number(&run["stages"][0]["goodput"])?,
+        p50_ms: number(&run["response_ms"]["p50"])?,
         p99_ms: number(&run["response_ms"]["p99"])?,
         errors: number(&run["requests"]["failed"])?,
         per_cpu_second: number(&run["generator"]["requests_per_cpu_s"])?,

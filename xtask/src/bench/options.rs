@@ -7,6 +7,8 @@ pub struct Options {
     pub rounds: usize,
     pub seconds: u32,
     pub documents: usize,
+    /// The sizes of the stores whose reads are compared.
+    pub sizes: Vec<usize>,
     /// How long documents are created, where that is what is measured.
     pub minutes: usize,
     /// The size of the district that loads are measured with.

@@ -246,6 +246,14 @@ impl Client {
         }
     }
 
+    /// Returns the page token of the last fifth of a resource, if it has enough documents to be divided so.
+    pub fn last_fifth(&self, path: &str) -> Result<Option<String>, String> {
+        let partitions = self.get(&format!("{path}/partitions?number=5"))?;
+        let partitions: serde_json::Value =
+            serde_json::from_str(&partitions).map_err(|e| e.to_string())?;
+        Ok(partitions["pageTokens"][4].as_str().map(str::to_owned))
+    }
+
     /// Returns the ids of a list.
     pub fn ids(&self, path: &str) -> Result<Vec<String>, String> {
         let page: serde_json::Value =

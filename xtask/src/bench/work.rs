@@ -118,9 +118,7 @@ impl Made {
         let out = std::fs::File::create(file).map_err(|e| e.to_string())?;
         let mut out = std::io::BufWriter::new(out);
         for at in 0..count {
-            let day = at / bodies.len();
-            let (year, month, day) = (1900 + day / 336, day / 28 % 12 + 1, day % 28 + 1);
-            let date = format!("{year:04}-{month:02}-{day:02}");
+            let date = date(at / bodies.len());
             writeln!(out, "{}", bodies[at % bodies.len()].replace("%s", &date))
                 .map_err(|e| e.to_string())?;
         }
@@ -128,8 +126,14 @@ impl Made {
     }
 }
 
+/// Returns a date for each number, from 1900 on: 28 days a month.
+pub fn date(number: usize) -> String {
+    let (year, month, day) = (1900 + number / 336, number / 28 % 12 + 1, number % 28 + 1);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 /// Returns a scenario that reads random paths.
-fn reads(name: &str, paths: impl Iterator<Item = String>) -> Scenario {
+pub fn reads(name: &str, paths: impl Iterator<Item = String>) -> Scenario {
     let mut scenario = Scenario::new(name);
     scenario.pool("stored", paths.map(|path| json!({"path": path})).collect());
     scenario.step(json!({

@@ -1,0 +1,103 @@
+//! Figures of several sizes side by side, and how the last compares with the first.
+
+use crate::bench::figures::Bound;
+use crate::bench::machine::spread;
+use crate::house::Done;
+
+/// How many times as slow the last size may be as the first one.
+const SLOWER_MAX: f64 = 1.3;
+/// How many times as large a document may be; a hundredth is what pages are filled unevenly.
+const LARGER_MAX: f64 = 1.01;
+
+/// How the last size's figure is compared with the first one's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It is only told.
+    Told,
+    /// A time: the last by the first.
+    Slower,
+    /// A rate: the first by the last.
+    Rarer,
+    /// A size: the last by the first.
+    Larger,
+}
+
+/// The values of one figure at each size.
+struct Figure {
+    what: String,
+    digits: usize,
+    kind: Kind,
+    values: Vec<Vec<f64>>,
+}
+
+impl Figure {
+    /// Returns how many times as slow, rare or large the last size is as the first one, and what is required, if
+    /// both have it.
+    fn factor(&self) -> Option<(f64, Bound)> {
+        let median = |values: &Vec<f64>| (!values.is_empty()).then(|| spread(values).0);
+        let (first, last) = (median(self.values.first()?)?, median(self.values.last()?)?);
+        match self.kind {
+            Kind::Told => None,
+            Kind::Slower => Some((last / first, Bound::AtMost(SLOWER_MAX))),
+            Kind::Rarer => Some((first / last, Bound::AtMost(SLOWER_MAX))),
+            Kind::Larger => Some((last / first, Bound::AtMost(LARGER_MAX))),
+        }
+    }
+}
+
+/// The figures of all sizes, in the order in which they were first known.
+pub struct Figures {
+    sizes: Vec<usize>,
+    all: Vec<Figure>,
+}
+
+impl Figures {
+    /// Returns none as yet.
+    pub fn new(sizes: &[usize]) -> Self {
+        Self { sizes: sizes.to_vec(), all: vec![] }
+    }
+
+    /// Adds a value of a size, shown with this many decimals.
+    pub fn push(&mut self, at: usize, what: &str, digits: usize, kind: Kind, value: f64) {
+        let known = self.all.iter().position(|figure| figure.what == what);
+        let known = known.unwrap_or_else(|| {
+            let values = vec![vec![]; self.sizes.len()];
+            self.all.push(Figure { what: what.to_owned(), digits, kind, values });
+            self.all.len() - 1
+        });
+        self.all[known].values[at].push(value);
+    }
+
+    /// Prints all figures, and says which bounds are missed.
+    pub fn judge(&self) -> Done {
+        let sizes: Vec<String> = self.sizes.iter().map(|size| format!("about {size}")).collect();
+        println!(
+            "| median (least – greatest) | {} | last : first (rates: first : last) | |\n|---|{}---:|---|",
+            sizes.join(" | "),
+            "---:|".repeat(sizes.len()),
+        );
+        let mut missed = vec![];
+        for figure in &self.all {
+            let digits = figure.digits;
+            let shown = figure.values.iter().map(|values| {
+                let (median, least, greatest) = spread(values);
+                match values.len() {
+                    0 => String::new(),
+                    1 => format!("{median:.digits$}"),
+                    _ => format!("{median:.digits$} ({least:.digits$} – {greatest:.digits$})"),
+                }
+            });
+            let shown: Vec<String> = shown.collect();
+            let (mut factor, mut required) = (String::new(), String::new());
+            if let Some((times, bound)) = figure.factor() {
+                (factor, required) = (format!("{times:.3}"), bound.told());
+                if !bound.holds(times) {
+                    missed.push(format!("{}: {factor}, {required}", figure.what));
+                }
+            }
+            println!("| {} | {} | {factor} | {required} |", figure.what, shown.join(" | "));
+        }
+        println!();
+        if missed.is_empty() { Ok(()) } else { Err(format!("missed:\n{}", missed.join("\n"))) }
+    }
+}
