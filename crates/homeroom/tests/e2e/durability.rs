@@ -135,7 +135,8 @@ fn write(mut client: Client, prefix: &str, mut random: Random) -> Vec<(String, K
     known
 }
 
-fn all_students(client: &mut Client) -> HashMap<String, Value> {
+/// Returns all students by their ids.
+pub fn all_students(client: &mut Client) -> HashMap<String, Value> {
     let mut found = HashMap::new();
     loop {
         let offset = found.len();

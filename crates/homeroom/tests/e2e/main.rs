@@ -34,6 +34,7 @@ mod issued_tokens;
 mod issuers;
 mod jobs;
 mod killed_loads;
+mod killed_parts;
 mod lab;
 mod lab_edfi;
 mod lab_gateway;
