@@ -10,7 +10,8 @@
 //! server, too), `--gateway` published APIs beside nginx's proxy, `--content` files of courses beside
 //! nginx, `--overload` offers ten times the peak, `--held` creates documents for ten minutes
 //! (`--minutes N`, after `--documents N`), `--mix` holds 80 % of what a short trial of the mix held
-//! (`--minutes N`), `--idle` reads beside as many idle connections as this machine lets one process have, and `--sustained` creates in the store alone, with several
+//! (`--minutes N`), `--idle` reads beside as many idle connections as this machine lets one process have,
+//! and `--sustained` creates in the store alone, with several
 //! sizes (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`, `--mix`,
 //! `--alternate SECONDS`).
 //! `--growth` compares reads, starts and bytes of stores of several sizes (`--sizes 1000000,10000000`).

@@ -89,25 +89,20 @@ struct Sized {
 }
 
 impl Sized {
-    /// Makes about as many documents and loads them. The files are removed again: ten million fill 4 GB.
+    /// Makes about as many documents and loads them with the district's descriptors. The files are removed again:
+    /// ten million fill 4 GB.
     fn load(folder: &Path, district: &Path, size: usize, at: usize) -> Result<Self, String> {
-        let students = (size / OF_STUDENT).max(1);
+        let (files, data) = (folder.join("growth-files"), folder.join(format!("growth-{size}")));
+        let descriptors = descriptors(district, &files)?;
+        let students = (size.saturating_sub(descriptors) / OF_STUDENT).max(1);
         let schools = (students / OF_SCHOOL).max(1);
         let population = Population { schools, students, events: EVENTS };
-        let (files, data) = (folder.join("growth-files"), folder.join(format!("growth-{size}")));
         population.write(district, &files)?;
         let port = u16::try_from(at * 2).map(|more| PORT + more).map_err(|e| e.to_string())?;
         let build = Build::present().beside([port, port + 1], None);
-        let documents = population.documents() + lines(district)?;
+        let documents = population.documents() + descriptors;
         let begun = Instant::now();
-        build.run(&[
-            "load",
-            "--direct",
-            text(district),
-            text(&files),
-            "--data-dir",
-            text(&data),
-        ])?;
+        build.run(&["load", "--direct", text(&files), "--data-dir", text(&data)])?;
         let documents_per_second = documents as f64 / begun.elapsed().as_secs_f64();
         std::fs::remove_dir_all(&files).map_err(|e| e.to_string())?;
         Ok(Self { build, data, population, documents, documents_per_second })
@@ -221,6 +216,18 @@ impl Served {
         }
         Ok(())
     }
+}
+
+/// Copies the descriptors of a district. Returns how many there are.
+fn descriptors(district: &Path, to: &Path) -> Result<usize, String> {
+    std::fs::create_dir_all(to).map_err(|e| e.to_string())?;
+    for entry in std::fs::read_dir(district).map_err(|e| e.to_string())? {
+        let entry = entry.map_err(|e| e.to_string())?;
+        if entry.file_name().to_string_lossy().ends_with("Descriptors.jsonl") {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).map_err(|e| e.to_string())?;
+        }
+    }
+    lines(to)
 }
 
 /// Returns a scenario that reads documents by id which lie evenly over the whole resource.

@@ -6,6 +6,7 @@ mod uploads;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 
 use homeroom_course::sample_package;
 use homeroom_store::{Options, Sql, Store, StoreUrl};
@@ -153,9 +154,9 @@ fn write_until_killed(server: Server, key: &(String, String), opened: &[Opened])
             })
             .collect();
         eventually("enough of all is acknowledged", || {
-            let has_failed = writers.iter().any(|thread| thread.is_finished())
-                || learners.iter().any(|thread| thread.is_finished())
-                || uploaders.iter().any(|thread| thread.is_finished());
+            let has_failed = writers.iter().any(ScopedJoinHandle::is_finished)
+                || learners.iter().any(ScopedJoinHandle::is_finished)
+                || uploaders.iter().any(ScopedJoinHandle::is_finished);
             has_failed || counts.are_enough()
         });
         server.kill();

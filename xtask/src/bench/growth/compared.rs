@@ -31,10 +31,11 @@ struct Figure {
 }
 
 impl Figure {
-    /// Returns how many times as slow, rare or large the last size is as the first one, and what is required.
+    /// Returns how many times as slow, rare or large the last size is as the first one, and what is required, if
+    /// both have it.
     fn factor(&self) -> Option<(f64, Bound)> {
-        let median = |values: Option<&Vec<f64>>| values.map_or(f64::NAN, |of| spread(of).0);
-        let (first, last) = (median(self.values.first()), median(self.values.last()));
+        let median = |values: &Vec<f64>| (!values.is_empty()).then(|| spread(values).0);
+        let (first, last) = (median(self.values.first()?)?, median(self.values.last()?)?);
         match self.kind {
             Kind::Told => None,
             Kind::Slower => Some((last / first, Bound::AtMost(SLOWER_MAX))),
