@@ -121,10 +121,9 @@ impl Apis {
     ///
     /// If the store cannot be read.
     pub async fn serve_at(&self, door: &Arc<FrontDoor>) -> Result<(), ApisError> {
-        let mut known = self.known.lock().await;
         let serving = Serving::new(Arc::downgrade(door), Arc::clone(&self.shared));
-        *known = Known { serving: Some(serving), ..Known::default() };
-        self.refresh(&mut known).await
+        *self.known.lock().await = Known { serving: Some(serving), ..Known::default() };
+        self.follow().await
     }
 
     /// Does what a command asks.
