@@ -13,6 +13,7 @@ use crate::limit::ApiLimit;
 use crate::live_api::LiveApi;
 use crate::live_api::routes::unserved;
 use crate::operations::Operations;
+use crate::quota_use::Counts;
 use crate::secret::{Seen, files_of, seen};
 use crate::secret_files::States;
 use crate::shared::{Local, Shared};
@@ -110,6 +111,13 @@ impl Serving {
 
     fn count_failed(&self) {
         self.shared.unserved.store(self.failed.len() as u64, Ordering::Relaxed);
+    }
+
+    /// Returns what counts the quotas of APIs.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = Arc<Counts>> {
+        let live = self.live.values().map(|served| &served.limits);
+        let failed = self.failed.values().map(|failed| &failed.limits);
+        live.chain(failed).flat_map(|limits| limits.iter().filter_map(ApiLimit::quota_counts))
     }
 
     /// Notes those that could not be served, and those whose secrets have changed, if their files answer. Returns

@@ -1,4 +1,5 @@
 //! What a node serves after another one has changed it, on each database.
+#![expect(clippy::disallowed_methods, reason = "a node starts at a moment")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use homeroom_access::ApiClient;
 use homeroom_apis::{Apis, ApisRequest, Published, Security, Subscription};
 use homeroom_gateway::Router;
+use homeroom_http::Timestamp;
 use homeroom_store::{Answer, Decision, Plan, Sql, Store, Value, Write};
 use homeroom_testkit::{Folder, TestApp};
 use serde_json::json;
@@ -41,7 +43,7 @@ impl Nodes {
     async fn on(app: TestApp) -> Self {
         let node = || Apis::new(app.data.store.clone());
         let (here, there) = (node(), node());
-        here.serve_at(&app.front_door).await.unwrap();
+        here.serve_at(&app.front_door, Timestamp::now()).await.unwrap();
         Self { app, here, there }
     }
 

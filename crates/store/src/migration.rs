@@ -151,6 +151,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0029_recent.sqlite.sql"),
         postgres: include_str!("../migrations/0029_recent.postgres.sql"),
     },
+    Migration {
+        version: 32,
+        name: "quota_use",
+        sqlite: include_str!("../migrations/0032_quota_use.sql"),
+        postgres: include_str!("../migrations/0032_quota_use.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.
