@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use homeroom_apis::{Apis, Definition, Published, routes};
 use homeroom_gateway::{FrontDoor, Limits, Listener, Metrics, Times};
+use homeroom_http::Timestamp;
 use homeroom_store::{Options, Store};
 use homeroom_testkit::once_more::{line, start};
 use homeroom_testkit::{Folder, TestApp, USUAL};
@@ -273,7 +274,7 @@ async fn serve_all(url: &str) -> Result<(), Failed> {
     let door = Arc::new(door);
     let before = resident(std::process::id());
     let begun = Instant::now();
-    apis.serve_at(&door).await?;
+    apis.serve_at(&door, Timestamp::now()).await?;
     println!("| ready after, s | {:.2} |", begun.elapsed().as_secs_f64());
     println!("| memory of the process before, MiB | {} |", before >> 20);
     println!("| memory of the process then, MiB | {} |", resident(std::process::id()) >> 20);

@@ -1,6 +1,7 @@
 //! All published APIs: what the store says of them, and what is served.
 
 pub(crate) mod changes;
+mod quotas;
 mod refresh;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use homeroom_gateway::{ApiFigures, FrontDoor};
-use homeroom_http::BudgetFigures;
+use homeroom_http::{BudgetFigures, Timestamp};
 use homeroom_store::{Sql, Store};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
@@ -18,6 +19,7 @@ use crate::definition::{Api, Plan, Published};
 use crate::edit::Wish;
 use crate::error::ApisError;
 use crate::known::Known;
+use crate::quota_rows::QuotaSweeps;
 use crate::rows::Rows;
 use crate::secret_files::SecretFiles;
 use crate::serving::Serving;
@@ -66,6 +68,8 @@ pub struct Apis {
     /// Held while something is changed, and while changes of others are read.
     known: Mutex<Known>,
     secret_files: SecretFiles,
+    /// Held while the use of quotas is read or written.
+    quota_sweeps: Mutex<QuotaSweeps>,
 }
 
 impl std::fmt::Debug for Apis {
@@ -88,6 +92,7 @@ impl Apis {
             shared,
             known: Mutex::default(),
             secret_files: SecretFiles::default(),
+            quota_sweeps: Mutex::default(),
         }
     }
 
@@ -115,16 +120,16 @@ impl Apis {
         self.shared.subscriptions.load().get(key).cloned()
     }
 
-    /// Serves the published APIs at a front door, from now on.
+    /// Serves the published APIs at a front door, from now on. Their quotas go on where the store says.
     ///
     /// # Errors
     ///
     /// If the store cannot be read.
-    pub async fn serve_at(&self, door: &Arc<FrontDoor>) -> Result<(), ApisError> {
-        let mut known = self.known.lock().await;
+    pub async fn serve_at(&self, door: &Arc<FrontDoor>, now: Timestamp) -> Result<(), ApisError> {
         let serving = Serving::new(Arc::downgrade(door), Arc::clone(&self.shared));
-        *known = Known { serving: Some(serving), ..Known::default() };
-        self.refresh(&mut known).await
+        *self.known.lock().await = Known { serving: Some(serving), ..Known::default() };
+        self.follow().await?;
+        self.read_quotas(now).await
     }
 
     /// Does what a command asks.

@@ -48,6 +48,8 @@ mod path;
 mod peer;
 mod places;
 mod quota;
+mod quota_rows;
+mod quota_use;
 mod read;
 mod repeats;
 mod requests;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use homeroom_gateway::RateLimit;
 use homeroom_http::{Problem, Timestamp};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
@@ -13,7 +14,9 @@ use serde_json::Value;
 
 use crate::definition::Plan;
 use crate::limits::{By, Limit};
-use crate::meter::{Counters, Left, Meter};
+use crate::meter::{Left, Meter};
+use crate::quota::Quota;
+use crate::quota_use::{CounterId, Counts};
 
 /// What stands between the parts of a counter's key.
 const BETWEEN: char = '\u{1f}';
@@ -32,16 +35,29 @@ impl PlanLimit {
         let is_same = |was: &Plan| {
             (was.requests_per_second, was.burst) == (plan.requests_per_second, plan.burst)
         };
-        let unit = |plan: &Plan| plan.quota.map(|quota| quota.per);
-        let before = Counters {
-            rate: before.filter(|was| is_same(&was.plan)).and_then(|was| was.meter.rate()),
-            quota: before
-                .filter(|was| unit(&was.plan) == unit(plan))
-                .and_then(|was| was.meter.counts()),
-        };
-        let meter = Meter::new("plan", plan.requests_per_second, plan.burst, plan.quota, before);
+        let rate = before.filter(|was| is_same(&was.plan)).and_then(|was| was.meter.rate());
+        let quota = plan.quota.map(|quota| {
+            let id = CounterId::of_plan(plan, quota.per);
+            going_on(quota, id, before.and_then(|was| was.meter.counts()))
+        });
+        let meter = Meter::new("plan", plan.requests_per_second, plan.burst, rate, quota);
         Self { plan: plan.clone(), meter }
     }
+
+    /// Returns what counts its quota, if it has one.
+    pub(crate) fn counts(&self) -> Option<Arc<Counts>> {
+        self.meter.counts()
+    }
+}
+
+/// Returns what counts a quota: the first of those that were there before that is the same, or a new one.
+fn going_on(
+    quota: Quota,
+    id: CounterId,
+    before: impl IntoIterator<Item = Arc<Counts>>,
+) -> (Quota, Arc<Counts>) {
+    let same = before.into_iter().find(|counts| *counts.id() == id);
+    (quota, same.unwrap_or_else(|| Arc::new(Counts::new(id))))
 }
 
 /// A limit of an API with its counters.
@@ -52,40 +68,46 @@ pub(crate) struct ApiLimit {
 }
 
 impl ApiLimit {
-    /// Makes the counters of an API's limits. Those of limits that were there `before` go on, where they tell
-    /// the same calls apart by the same: of a quota of the same unit of time, and of a rate that is the same.
-    pub(crate) fn all(stated: &[Limit], before: &[Self]) -> Arc<[Self]> {
+    /// Makes the counters of the limits of an API of this name. Those of limits that were there `before` go on, where
+    /// they tell the same calls apart by the same: of a quota of the same unit of time, and of a rate that is the same.
+    pub(crate) fn all(api: &str, stated: &[Limit], before: &[Self]) -> Arc<[Self]> {
         let after = |(at, limit): (usize, &Limit)| {
             let of_same_calls = |other: &Limit| {
                 (&other.by, &other.operations, &other.claim)
                     == (&limit.by, &limit.operations, &limit.claim)
             };
-            let rate = |limit: &Limit| (limit.requests_per_second, limit.burst);
-            let unit = |limit: &Limit| limit.quota.map(|quota| quota.per);
             // Of several that are alike, the first goes on with the first.
-            let nth = |is_alike: &dyn Fn(&Limit) -> bool| {
-                let number = stated[..at].iter().filter(|other| is_alike(other)).count();
-                before.iter().filter(|was| is_alike(&was.limit)).nth(number)
+            let number = |is_alike: &dyn Fn(&Limit) -> bool| {
+                stated[..at].iter().filter(|other| is_alike(other)).count()
             };
-            let of_rate = nth(&|other| of_same_calls(other) && rate(other) == rate(limit));
-            let of_unit = nth(&|other| of_same_calls(other) && unit(other) == unit(limit));
-            Self::new(
-                limit,
-                Counters {
-                    rate: of_rate.and_then(|was| was.meter.rate()),
-                    quota: of_unit.and_then(|was| was.meter.counts()),
-                },
-            )
+            let rate = |limit: &Limit| (limit.requests_per_second, limit.burst);
+            let is_alike = |other: &Limit| of_same_calls(other) && rate(other) == rate(limit);
+            let of_rate = before.iter().filter(|was| is_alike(&was.limit)).nth(number(&is_alike));
+            let quota = limit.quota.map(|quota| {
+                let unit = |limit: &Limit| limit.quota.map(|quota| quota.per);
+                let number = number(&|other| of_same_calls(other) && unit(other) == unit(limit));
+                let id = CounterId::of_limit(api, limit, quota.per, number);
+                going_on(quota, id, before.iter().filter_map(|was| was.meter.counts()))
+            });
+            Self::new(limit, of_rate.and_then(|was| was.meter.rate()), quota)
         };
         stated.iter().enumerate().map(after).collect()
     }
 
-    fn new(limit: &Limit, before: Counters) -> Self {
+    fn new(
+        limit: &Limit,
+        rate: Option<Arc<RateLimit>>,
+        quota: Option<(Quota, Arc<Counts>)>,
+    ) -> Self {
         let parts: Vec<&str> = limit.by.0.iter().map(|by| by.name()).collect();
         let name = if parts.is_empty() { "api".to_owned() } else { parts.join("-") };
-        let (rate, burst, quota) = (limit.requests_per_second, limit.burst, limit.quota);
-        let meter = Meter::new(&name, rate, burst, quota, before);
+        let meter = Meter::new(&name, limit.requests_per_second, limit.burst, rate, quota);
         Self { limit: limit.clone(), meter }
+    }
+
+    /// Returns what counts its quota, if it has one.
+    pub(crate) fn quota_counts(&self) -> Option<Arc<Counts>> {
+        self.meter.counts()
     }
 
     fn counts(&self, asked: &Asked<'_>) -> bool {
@@ -235,7 +257,7 @@ mod tests {
 
     fn limits_after(text: &str, before: &[ApiLimit]) -> Arc<[ApiLimit]> {
         let limits: crate::limits::Limits = serde_json::from_str(text).unwrap();
-        ApiLimit::all(&limits.0, before)
+        ApiLimit::all("a", &limits.0, before)
     }
 
     /// How many of ten calls are admitted.

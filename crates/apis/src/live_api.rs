@@ -96,7 +96,7 @@ impl LiveApi {
             base: api.base(),
             operations,
             usual: [api.scopes.clone().into_boxed_slice()],
-            limits: ApiLimit::all(&api.limits.0, before),
+            limits: ApiLimit::all(&api.name, &api.limits.0, before),
             request,
             response,
             target_changes: TargetChanges::new(&api.request_path, &api.request_query),

@@ -7,7 +7,8 @@ use homeroom_http::{Kind, Problem, Timestamp};
 use http::header::{HeaderName, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue};
 
-use crate::quota::{Counts, Quota};
+use crate::quota::Quota;
+use crate::quota_use::Counts;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -17,14 +18,6 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 pub(crate) struct Meter {
     rate: Option<(Arc<RateLimit>, Named)>,
     quota: Option<(Arc<Counts>, Quota, Named)>,
-}
-
-/// Counters that go on where another meter was before.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    pub(crate) rate: Option<Arc<RateLimit>>,
-    /// Those of the same unit of time.
-    pub(crate) quota: Option<Arc<Counts>>,
 }
 
 /// The name of a limit in headers, and its policy.
@@ -89,15 +82,14 @@ impl Named {
 }
 
 impl Meter {
-    /// Makes a meter that goes on with the counters that were there `before`; all others are at zero.
+    /// Makes a meter that counts calls per second where another one did `before`, if one did.
     pub(crate) fn new(
         name: &str,
         per_second: Option<f64>,
         burst: Option<u32>,
-        quota: Option<Quota>,
-        before: Counters,
+        before: Option<Arc<RateLimit>>,
+        quota: Option<(Quota, Arc<Counts>)>,
     ) -> Self {
-        let of_rate = before.rate;
         let rate = per_second.map(|per_second| {
             #[expect(
                 clippy::cast_possible_truncation,
@@ -108,11 +100,11 @@ impl Meter {
             let (calls, seconds) = policy(per_second, burst);
             let named = Named::new(name.to_owned(), calls, seconds);
             let fresh = || Arc::new(RateLimit::new(Rate { per_second, burst }));
-            (of_rate.unwrap_or_else(fresh), named)
+            (before.unwrap_or_else(fresh), named)
         });
-        let quota = quota.map(|quota| {
+        let quota = quota.map(|(quota, counts)| {
             let named = Named::new(format!("{name}-quota"), quota.calls, quota.per.seconds());
-            (before.quota.unwrap_or_else(|| Arc::new(Counts::new(quota.per))), quota, named)
+            (counts, quota, named)
         });
         Self { rate, quota }
     }
@@ -193,7 +185,7 @@ mod tests {
         ] {
             assert_eq!(policy(per_second, burst), expected, "{per_second} {burst}");
         }
-        let meter = Meter::new("plan", Some(10.0), Some(5), None, Counters::default());
+        let meter = Meter::new("plan", Some(10.0), Some(5), None, None);
         let mut headers = HeaderMap::new();
         meter.admit("key", Timestamp(0)).unwrap().unwrap().tell(&mut headers);
 

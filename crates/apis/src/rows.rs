@@ -11,8 +11,8 @@ use crate::error::ApisError;
 use crate::sql;
 use crate::subscription::Subscription;
 
-/// The lane of what is published.
-const LANE: Lane = Lane::new("published");
+/// The lane of what is published, and of the use of its quotas.
+pub(crate) const LANE: Lane = Lane::new("published");
 
 /// What a row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -255,18 +255,21 @@ fn writes(version: i64, edit: &Edit) -> Result<Vec<Sql>, ApisError> {
     };
     let remove =
         |kind: Kind, name: &str| Sql::new(sql::REMOVE, vec![kind.name().into(), name.into()]);
+    // What is published again begins anew.
+    let forget =
+        |kind: Kind, name: &str| Sql::new(sql::FORGET_USE, vec![kind.name().into(), name.into()]);
     let mut writes = vec![];
     for (name, new) in &edit.plans {
-        writes.push(match new {
-            Some((place, plan)) => put(Kind::Plan, name, *place, text(plan)?),
-            None => remove(Kind::Plan, name),
-        });
+        match new {
+            Some((place, plan)) => writes.push(put(Kind::Plan, name, *place, text(plan)?)),
+            None => writes.extend([remove(Kind::Plan, name), forget(Kind::Plan, name)]),
+        }
     }
     for (name, new) in &edit.apis {
-        writes.push(match new {
-            Some((place, api)) => put(Kind::Api, name, *place, text(api)?),
-            None => remove(Kind::Api, name),
-        });
+        match new {
+            Some((place, api)) => writes.push(put(Kind::Api, name, *place, text(api)?)),
+            None => writes.extend([remove(Kind::Api, name), forget(Kind::Api, name)]),
+        }
     }
     for (name, new) in &edit.documents {
         writes.push(match new {

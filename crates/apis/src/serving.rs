@@ -13,6 +13,7 @@ use crate::limit::ApiLimit;
 use crate::live_api::LiveApi;
 use crate::live_api::routes::unserved;
 use crate::operations::Operations;
+use crate::quota_use::Counts;
 use crate::secret::{Seen, files_of, seen};
 use crate::secret_files::States;
 use crate::shared::{Local, Shared};
@@ -24,6 +25,8 @@ pub(crate) struct Serving {
     live: HashMap<String, Served>,
     /// APIs of which something may have changed since they were served.
     due: BTreeSet<String>,
+    /// Files of secrets that have just been read on a thread of their own. Only these are read here.
+    answering: BTreeSet<String>,
     /// APIs that cannot be served, which are tried again: until then their callers get 503.
     failed: BTreeMap<String, Failed>,
     /// The operations of documents that are being published: APIs with the same share them.
@@ -57,8 +60,8 @@ struct Failed {
 impl Serving {
     pub(crate) fn new(door: Weak<FrontDoor>, shared: Arc<Shared>) -> Self {
         let (live, compiled) = (HashMap::new(), HashMap::new());
-        let (due, failed) = (BTreeSet::new(), BTreeMap::new());
-        Self { door, shared, live, due, failed, compiled }
+        let (due, answering, failed) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
+        Self { door, shared, live, due, answering, failed, compiled }
     }
 
     /// Notes that an API has changed, or is no longer there.
@@ -66,13 +69,55 @@ impl Serving {
         self.due.insert(api.to_owned());
     }
 
-    /// Returns the files of secrets, with the states in which they were read. Those of APIs that cannot be served
-    /// have none.
-    pub(crate) fn files(&self) -> Vec<(String, Option<Seen>)> {
+    /// Returns the files of secrets, with the states in which they were read. Those of APIs that are not served, or not
+    /// as they are now, have none.
+    pub(crate) fn files(&self, index: &Index) -> Vec<(String, Option<Seen>)> {
         let live = self.live.values().flat_map(|served| files_of(&served.api).zip(&served.files));
         let live = live.map(|(file, seen)| (file.to_owned(), Some(*seen)));
-        let failed = self.failed.values().flat_map(|failed| files_of(&failed.api));
-        live.chain(failed.map(|file| (file.to_owned(), None))).collect()
+        let failed = self.failed.values().map(|failed| &failed.api);
+        let due = self.due.iter().filter_map(|name| Some(&index.api(name)?.item));
+        let others = failed.chain(due).flat_map(|api| files_of(api));
+        live.chain(others.map(|file| (file.to_owned(), None))).collect()
+    }
+
+    /// Notes the files of secrets that answer, and that no others do.
+    pub(crate) fn only_answering(&mut self, states: &States) {
+        self.answering = states.keys().cloned().collect();
+    }
+
+    /// Notes files of secrets that answer, too.
+    pub(crate) fn also_answering(&mut self, files: BTreeSet<String>) {
+        self.answering.extend(files);
+    }
+
+    /// Returns whether APIs have changed whose files nobody has looked at yet.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// Lets the callers of APIs know that have never been served, since the files of their secrets do not answer. Those
+    /// that have go on as they were.
+    pub(crate) fn fail_waiting(&mut self, index: &Index) {
+        let Some(door) = self.door.upgrade() else { return };
+        let new = self.due.iter().filter(|name| !self.live.contains_key(*name));
+        for name in new.cloned().collect::<Vec<_>>() {
+            if let Some(kept) = index.api(&name) {
+                let reason = "a file of its secrets does not answer".to_owned();
+                self.fail(&kept.item, reason, index, door.live());
+            }
+        }
+        self.count_failed();
+    }
+
+    fn count_failed(&self) {
+        self.shared.unserved.store(self.failed.len() as u64, Ordering::Relaxed);
+    }
+
+    /// Returns what counts the quotas of APIs.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = Arc<Counts>> {
+        let live = self.live.values().map(|served| &served.limits);
+        let failed = self.failed.values().map(|failed| &failed.limits);
+        live.chain(failed).flat_map(|limits| limits.iter().filter_map(ApiLimit::quota_counts))
     }
 
     /// Notes those that could not be served, and those whose secrets have changed, if their files answer. Returns
@@ -105,7 +150,7 @@ impl Serving {
     }
 
     /// Serves APIs that have changed, of those whose documents are in `texts`. One that has not changed stays as it
-    /// is, with its connections and counters.
+    /// is, with its connections and counters; so does one with a file that may not answer.
     pub(crate) fn serve(
         &mut self,
         names: &[String],
@@ -115,7 +160,11 @@ impl Serving {
         let Some(door) = self.door.upgrade() else { return };
         let local = local(&door);
         for name in names {
-            let Some(kept) = index.api(name).filter(|_| self.due.remove(name)) else { continue };
+            let Some(kept) = index.api(name).filter(|_| self.due.contains(name)) else { continue };
+            if files_of(&kept.item).any(|file| !self.answering.contains(file)) {
+                continue;
+            }
+            self.due.remove(name);
             let (api, hash) = (&kept.item, index.hash_of(&kept.item));
             let before = self.live.get(name);
             let is_same = before.is_some_and(|served| *served.api == **api && served.hash == hash);
@@ -148,8 +197,7 @@ impl Serving {
             }
             self.fail(api, reason, index, door.live());
         }
-        let count = self.failed.len() as u64;
-        self.shared.unserved.store(count, Ordering::Relaxed);
+        self.count_failed();
     }
 
     /// Lets the callers of an API that cannot be served know so, until it can.
@@ -178,19 +226,23 @@ impl Serving {
         }
     }
 
-    /// Serves all others that have changed, and withdraws those that are gone.
+    /// Serves all others that have changed, and withdraws those that are gone. What is left waits for files.
     pub(crate) fn serve_rest(&mut self, index: &Index, texts: &BTreeMap<String, String>) {
         let due: Vec<String> = self.due.iter().cloned().collect();
         self.serve(&due, index, texts);
         let Some(door) = self.door.upgrade() else { return };
-        for gone in std::mem::take(&mut self.due) {
+        let due = std::mem::take(&mut self.due);
+        let (waiting, gone): (_, BTreeSet<String>) =
+            due.into_iter().partition(|name| index.api(name).is_some());
+        self.due = waiting;
+        for gone in gone {
             let failed = self.failed.remove(&gone).map(|failed| failed.api);
             let before = self.live.remove(&gone).map(|served| served.api);
             for before in failed.into_iter().chain(before) {
                 withdraw(&before, index, door.live());
             }
         }
-        self.shared.unserved.store(self.failed.len() as u64, Ordering::Relaxed);
+        self.count_failed();
         self.compiled = HashMap::new();
     }
 

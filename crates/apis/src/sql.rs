@@ -56,3 +56,39 @@ pub(crate) const PLANS_IN_USE: &str = "SELECT s.plan, s.api_key FROM subscriptio
 
 pub(crate) const KEY: &str =
     "SELECT api_key FROM api_client WHERE api_key = ?1 AND revoked IS NULL";
+
+/// What a caller has used of a quota in a unit of time: by kind and name of the owner, counter, caller and beginning.
+pub(crate) const USED: &str = "SELECT calls FROM quota_use \
+     WHERE kind = ?1 AND owner = ?2 AND counter = ?3 AND caller = ?4 AND begun = ?5";
+
+/// Adds to it, as long as the owner is published.
+pub(crate) const ADD_USE: &str = "INSERT INTO quota_use (kind, owner, counter, caller, begun, ends, calls) \
+     SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT), CAST(?5 AS BIGINT), \
+     CAST(?6 AS BIGINT), CAST(?7 AS BIGINT) FROM published_item AS p WHERE p.kind = ?1 AND p.name = ?2 \
+     ON CONFLICT (kind, owner, counter, caller, begun) DO UPDATE SET calls = quota_use.calls + excluded.calls";
+
+/// What callers of a counter have used, from the first one on.
+pub(crate) const USED_FROM: &str = "SELECT caller, calls FROM quota_use WHERE kind = ?1 AND owner = ?2 \
+     AND counter = ?3 AND begun = ?4 AND caller >= ?5 ORDER BY caller LIMIT 1000";
+
+/// What they have used, after one of them.
+pub(crate) const USED_AFTER: &str = "SELECT caller, calls FROM quota_use WHERE kind = ?1 AND owner = ?2 \
+     AND counter = ?3 AND begun = ?4 AND caller > ?5 ORDER BY caller LIMIT 1000";
+
+pub(crate) const FORGET_USE: &str = "DELETE FROM quota_use WHERE kind = ?1 AND owner = ?2";
+
+pub(crate) const COUNT_USE: &str = "SELECT count(*) FROM quota_use";
+
+pub(crate) const COUNT_ENDED: &str = "SELECT count(*) FROM quota_use WHERE ends <= ?1";
+
+pub(crate) const END_USE: &str = "DELETE FROM quota_use WHERE (kind, owner, counter, caller, begun) IN \
+     (SELECT kind, owner, counter, caller, begun FROM quota_use WHERE ends <= ?1 LIMIT ?2)";
+
+/// How many calls those have that have called least, of so many rows the one with the most.
+pub(crate) const LEAST_USE: &str =
+    "SELECT max(calls) FROM (SELECT calls FROM quota_use ORDER BY calls LIMIT ?1) AS least";
+
+pub(crate) const COUNT_LEAST: &str = "SELECT count(*) FROM quota_use WHERE calls <= ?1";
+
+pub(crate) const REMOVE_LEAST: &str = "DELETE FROM quota_use WHERE (kind, owner, counter, caller, begun) IN \
+     (SELECT kind, owner, counter, caller, begun FROM quota_use WHERE calls <= ?1 LIMIT ?2)";

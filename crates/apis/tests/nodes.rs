@@ -1,12 +1,14 @@
 //! What a node serves after another one has changed it, on each database.
+#![expect(clippy::disallowed_methods, reason = "a node starts at a moment")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use homeroom_access::ApiClient;
-use homeroom_apis::{Apis, ApisRequest, Published, Subscription};
+use homeroom_apis::{Apis, ApisRequest, Published, Security, Subscription};
 use homeroom_gateway::Router;
+use homeroom_http::Timestamp;
 use homeroom_store::{Answer, Decision, Plan, Sql, Store, Value, Write};
 use homeroom_testkit::{Folder, TestApp};
 use serde_json::json;
@@ -41,7 +43,7 @@ impl Nodes {
     async fn on(app: TestApp) -> Self {
         let node = || Apis::new(app.data.store.clone());
         let (here, there) = (node(), node());
-        here.serve_at(&app.front_door).await.unwrap();
+        here.serve_at(&app.front_door, Timestamp::now()).await.unwrap();
         Self { app, here, there }
     }
 
@@ -49,6 +51,12 @@ impl Nodes {
     async fn apply(&self, new: Published) {
         self.there.apply(new).await.unwrap();
         self.here.follow().await.unwrap();
+    }
+
+    /// Returns the status of a call.
+    async fn answer(&self, context: &str) -> u16 {
+        let path = format!("/apis/{context}/v1/x");
+        self.app.send(http::Method::GET, &path, &[], "").await.status
     }
 
     fn at(&self, context: &str) -> Option<Arc<Router<ApiClient>>> {
@@ -183,5 +191,41 @@ async fn a_secret_that_does_not_answer_keeps_nobody_waiting() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         assert!(!is_same(before.as_ref(), nodes.at("a").as_ref()), "{}", nodes.app);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_of_what_another_node_publishes_keeps_nobody_waiting_either() {
+    for app in TestApp::empty_on_each_store().await {
+        let nodes = Nodes::on(app).await;
+        let folder = Folder::new();
+        let secret = folder.path().join("secret");
+        std::fs::write(&secret, "first").unwrap();
+        let mut new = published(&[("a", "a", None), ("b", "b", None)], "/x");
+        let header = ("x-secret".to_owned(), format!("file:{}", secret.display()));
+        new.definition.apis[0].request_headers.set = [header].into();
+        for api in &mut new.definition.apis {
+            (api.upstream, api.part) = (vec![], Some("metadata".into()));
+            api.security = Security::None;
+        }
+        nodes.there.apply(new).await.unwrap();
+        // Where this node looks, whoever reads the file waits for somebody who writes.
+        std::fs::remove_file(&secret).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&secret).status().unwrap().success());
+
+        let followed = timeout(Duration::from_secs(5), nodes.here.follow()).await;
+        let read = timeout(Duration::from_secs(5), nodes.here.published()).await;
+        let answers = [nodes.answer("a").await, nodes.answer("b").await];
+        drop(std::fs::File::options().read(true).write(true).open(&secret).unwrap());
+        std::fs::remove_file(&secret).unwrap();
+        std::fs::write(&secret, "second").unwrap();
+
+        assert!(followed.is_ok() && read.is_ok(), "{}", nodes.app);
+        assert_eq!(answers, [503, 404], "{}: the part has nothing there", nodes.app);
+        for _ in 0..50 {
+            nodes.here.follow().await.unwrap();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(nodes.answer("a").await, 404, "{}", nodes.app);
     }
 }

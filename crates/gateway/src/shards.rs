@@ -21,8 +21,7 @@ impl<T> Shards<T> {
     }
 
     /// Locks and returns each shard in turn.
-    #[cfg(test)]
-    pub(crate) fn each(&self) -> impl Iterator<Item = MutexGuard<'_, T>> {
+    pub fn each(&self) -> impl Iterator<Item = MutexGuard<'_, T>> {
         self.all.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

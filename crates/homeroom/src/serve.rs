@@ -14,7 +14,7 @@ use homeroom_bulk_api::BulkService;
 use homeroom_course::{Courses, Origins};
 use homeroom_data::metadata::Credentials;
 use homeroom_gateway::{AccessLog, FrontDoor, Identity, Limits, Listener, Rate, Times, Tls};
-use homeroom_http::{Cors, Site};
+use homeroom_http::{Cors, Site, Timestamp};
 use homeroom_jobs::{Kind, Runner};
 use homeroom_store::ChangedAt;
 use rustix::fs::{Access as FileAccess, access};
@@ -33,6 +33,8 @@ const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 
 /// The time between two checks for changed keys and claim sets.
 const FOLLOW: Duration = Duration::from_millis(500);
+/// How often the use of quotas is written, and the longest wait for it at the end.
+const KEEP_QUOTAS: Duration = Duration::from_secs(5);
 
 /// The time between two sweeps of blobs: half of their grace period, within these limits.
 const SWEEP_MIN: Duration = Duration::from_millis(100);
@@ -239,11 +241,12 @@ impl Server {
         let admin_times = Times { drain: ADMIN_DRAIN, ..times };
         let is_shared = self.config.store.is_shared();
         let following = tokio::spawn(follow(Arc::clone(&self.app.access), is_shared));
-        let mut publishing = None;
+        let mut publishing = vec![];
         if self.config.server.serves(Part::Gateway) {
             let apis = Arc::clone(&self.app.apis);
-            let begun = apis.serve_at(&self.door).await;
-            publishing = Some(tokio::spawn(publish(apis, begun)));
+            let begun = apis.serve_at(&self.door, Timestamp::now()).await;
+            publishing.push(tokio::spawn(keep_quotas(Arc::clone(&apis))));
+            publishing.push(tokio::spawn(publish(apis, begun)));
         }
         let control = self.control.map(|control| control.serve(self.app.clone()));
         let sweeping = tokio::spawn(sweep(self.app.blobs.clone()));
@@ -294,8 +297,18 @@ impl Server {
         _ = drained.send(true);
         _ = admin.await;
         following.abort();
-        if let Some(publishing) = publishing {
-            publishing.abort();
+        for task in &publishing {
+            task.abort();
+        }
+        if !publishing.is_empty() {
+            let kept = tokio::time::timeout(KEEP_QUOTAS, apis.keep_quotas(Timestamp::now())).await;
+            match kept {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(%error, "the last calls of quotas are forgotten"),
+                Err(_) => {
+                    tracing::warn!("the store does not take the last calls of quotas in time");
+                }
+            }
         }
         sweeping.abort();
         sweeping_bulk.abort();
@@ -431,6 +444,21 @@ async fn publish(apis: Arc<Apis>, mut done: Result<(), ApisError>) {
         is_behind = done.is_err();
         tokio::time::sleep(FOLLOW).await;
         done = apis.follow().await;
+    }
+}
+
+/// Writes the use of quotas now and then.
+async fn keep_quotas(apis: Arc<Apis>) {
+    let mut is_behind = false;
+    loop {
+        tokio::time::sleep(KEEP_QUOTAS).await;
+        let kept = apis.keep_quotas(Timestamp::now()).await;
+        if let Err(error) = &kept
+            && !is_behind
+        {
+            tracing::warn!(%error, "the use of quotas cannot be kept; a restart would forget it");
+        }
+        is_behind = kept.is_err();
     }
 }
 

@@ -157,6 +157,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0030_revocation_lane.sqlite.sql"),
         postgres: include_str!("../migrations/0030_revocation_lane.postgres.sql"),
     },
+    Migration {
+        version: 31,
+        name: "quota_use",
+        sqlite: include_str!("../migrations/0031_quota_use.sql"),
+        postgres: include_str!("../migrations/0031_quota_use.sql"),
+    },
 ];
 
 /// The first version whose documents can be read; before it, references were packed without marks.

@@ -71,8 +71,11 @@ impl Apis {
         wish: Wish<'_>,
         may: &(dyn Fn(&Index) -> Result<(), ApisError> + Sync),
     ) -> Result<Vec<Difference>, ApisError> {
-        self.look_ahead(wish, may).await?;
+        let files = self.look_ahead(wish, may).await?;
         let mut known = self.known.lock().await;
+        if let Some(serving) = &mut known.serving {
+            serving.also_answering(files);
+        }
         let mut tries = 1;
         loop {
             self.refresh(&mut known).await?;
@@ -84,15 +87,15 @@ impl Apis {
     }
 
     /// Reads the files of new secrets that may be named, so that one that does not answer keeps only this change
-    /// waiting.
+    /// waiting. Returns these.
     async fn look_ahead(
         &self,
         wish: Wish<'_>,
         may: &(dyn Fn(&Index) -> Result<(), ApisError> + Sync),
-    ) -> Result<(), ApisError> {
+    ) -> Result<BTreeSet<String>, ApisError> {
         let apis = wish.sent().map(|new| &new.definition.apis[..]).unwrap_or_default();
         if apis.iter().all(|api| files_of(api).next().is_none()) {
-            return Ok(());
+            return Ok(BTreeSet::new());
         }
         let files: BTreeSet<String> = {
             let known = self.current().await?;
@@ -104,11 +107,11 @@ impl Apis {
             let new = apis.iter().filter(is_new);
             new.flat_map(|api| files_of(api).map(str::to_owned)).collect()
         };
-        if !self.secret_files.answer_in_time(files).await {
+        if !self.secret_files.answer_in_time(files.clone()).await {
             let message = "a file of a secret does not answer; nothing has changed";
             return Err(ApisError::Invalid(vec![Finding::at("", message)]));
         }
-        Ok(())
+        Ok(files)
     }
 
     async fn try_change(

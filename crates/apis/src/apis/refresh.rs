@@ -13,7 +13,6 @@ use crate::known::Known;
 use crate::limit::PlanLimit;
 use crate::rows::{Kind, Reading, Row};
 use crate::secret_files::States;
-use crate::serving::Serving;
 
 impl Apis {
     /// Serves what has changed since the last time: what another process has published, what could not be served, and
@@ -23,16 +22,39 @@ impl Apis {
     ///
     /// If the store cannot be read; what is served then stays.
     pub async fn follow(&self) -> Result<(), ApisError> {
-        let files = self.known.lock().await.serving.as_ref().map(Serving::files);
+        if !self.look_and_serve().await? {
+            return Ok(());
+        }
+        // The files of what another process has published are known only now.
+        if self.look_and_serve().await? {
+            let mut known = self.known.lock().await;
+            let Known { index, serving, .. } = &mut *known;
+            if let Some(serving) = serving {
+                serving.fail_waiting(index);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the files of secrets, and serves what has changed and needs no others. Returns whether something does.
+    async fn look_and_serve(&self) -> Result<bool, ApisError> {
+        let files = {
+            let known = self.known.lock().await;
+            known.serving.as_ref().map(|serving| serving.files(&known.index))
+        };
         let states = self.secret_files.states(files.unwrap_or_default()).await;
-        let mut known = self.current().await?;
+        let mut known = self.known.lock().await;
+        if let Some(serving) = &mut known.serving {
+            serving.only_answering(&states);
+        }
+        self.refresh(&mut known).await?;
         let Known { index, serving, .. } = &mut *known;
-        let Some(serving) = serving.as_mut() else { return Ok(()) };
+        let Some(serving) = serving.as_mut() else { return Ok(false) };
         if serving.note_due(&states) {
             let texts = self.rows.documents(&serving.wanted(index)).await?;
             serving.serve_rest(index, &texts);
         }
-        Ok(())
+        Ok(serving.is_waiting())
     }
 
     /// Reads and serves a change that is stored. It is made even if that fails: it is served with the next one that

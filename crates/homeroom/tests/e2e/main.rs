@@ -59,6 +59,7 @@ mod published;
 mod published_certificates;
 mod published_files;
 mod published_nodes;
+mod published_quotas;
 mod published_rules;
 mod published_streams;
 mod refused_start;

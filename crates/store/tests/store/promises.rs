@@ -278,7 +278,7 @@ fn a_prerelease_store_with_documents_is_refused_and_an_empty_one_is_migrated() {
         let connection = rusqlite::Connection::open(place.file()).unwrap();
         let as_before = "DROP TABLE identity; DROP TABLE recent; CREATE UNIQUE INDEX doc_key ON doc (key); \
              DROP TABLE bulk_chunk; DROP TABLE bulk_file; DROP TABLE bulk_operation; \
-             DROP TABLE published; DROP TABLE published_item; DROP TABLE published_state; \
+             DROP TABLE quota_use; DROP TABLE published; DROP TABLE published_item; DROP TABLE published_state; \
              DROP TABLE subscription; DROP TABLE course; \
              DROP TABLE course_version; DROP TABLE course_file; DROP TABLE course_learner; \
              DROP TABLE course_registration; DROP TABLE course_activity; \
@@ -320,7 +320,7 @@ fn a_store_of_the_first_release_is_migrated_with_its_counts() {
     drop(store);
     let as_before = "DROP TABLE identity; DROP TABLE recent; CREATE UNIQUE INDEX doc_key ON doc (key); \
              DROP TABLE bulk_chunk; DROP TABLE bulk_file; DROP TABLE bulk_operation; \
-             DROP TABLE published; DROP TABLE published_item; DROP TABLE published_state; \
+             DROP TABLE quota_use; DROP TABLE published; DROP TABLE published_item; DROP TABLE published_state; \
              DROP TABLE subscription; DROP TABLE course; \
              DROP TABLE course_version; DROP TABLE course_file; DROP TABLE course_learner; \
              DROP TABLE course_registration; DROP TABLE course_activity; \
