@@ -249,7 +249,7 @@ async fn through(
         next.truncate(FOLLOWED_MAX);
         ways = next;
     }
-    let up = Way { steps: [].into(), ..way.clone() };
+    let up = Way { steps: [].into(), ..*way };
     let questions: Vec<_> = ways.iter().map(|(at, _)| (Start::Number(*at), up.clone())).collect();
     let reached = api.store.reach(&questions).await.map_err(problem_of)?;
     let mut all = ways.into_iter().zip(reached);

@@ -16,10 +16,10 @@ mod views;
 
 pub(crate) use about::{About, about, proposed, targets};
 pub use bounds::bounds;
-pub(crate) use marks::{marks, stored, ties, ties_of};
-pub use marks::{owner, stored_starts};
+pub(crate) use marks::{marks, ties, ties_of};
+pub use marks::{owner, stored, stored_starts};
 pub use namespace::namespace_of;
 pub(crate) use routes::label_names;
 pub use routes::{Routes, Slot};
-pub use standing::{Asked, questions, way};
+pub use standing::{Asked, paths, questions, way};
 pub use views::{AskedViews, past_start, start, test, through};

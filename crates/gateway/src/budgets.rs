@@ -1,11 +1,11 @@
 //! All budgets of a front door.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::budget::{Budget, Capacity, Holders, Refused, Taken};
 use crate::limits::Limits;
 use crate::pacing::HeldCount;
+use crate::place_turns::PLACE_TIME_MAX;
 
 /// Bytes of public request bodies that each connection always has: enough to ask for a token.
 const STRANGER_FLOOR: u64 = 8 << 10;
@@ -13,9 +13,6 @@ const STRANGER_FLOOR: u64 = 8 << 10;
 const STREAM_FLOOR: u64 = 8 << 10;
 /// How many requests may wait for their bodies, as a multiple of those that may be worked on.
 const AWAITED_TIMES: u64 = 4;
-
-/// Longest wait for a place: a refusal still comes within 50 ms.
-const PLACE_TIME_MAX: Duration = Duration::from_millis(30);
 
 /// The budgets, one for each [`Capacity`].
 #[derive(Debug)]
@@ -112,21 +109,22 @@ impl Budgets {
         if let Some(_held) = self.held.begin() {
             let waits = async {
                 loop {
-                    let mut turn = self.of(refused.capacity()).turns.wait(of.number());
+                    let turns = &self.of(refused.capacity()).turns;
+                    let Some(mut turn) = turns.wait(of.number()) else { return None };
                     // Whoever has given a place back just now may not have seen that somebody waits.
                     if turn.is_first()
                         && let Ok(places) = self.places_now(work, of)
                     {
-                        return places;
+                        return Some(places);
                     }
                     turn.comes().await;
                     match self.places_now(work, of) {
-                        Ok(places) => return places,
+                        Ok(places) => return Some(places),
                         Err(other) => refused = other,
                     }
                 }
             };
-            if let Ok(places) = tokio::time::timeout(PLACE_TIME_MAX, waits).await {
+            if let Ok(Some(places)) = tokio::time::timeout(PLACE_TIME_MAX, waits).await {
                 return Ok(places);
             }
         }

@@ -83,6 +83,14 @@ pub(crate) enum Leave {
     AtOnce = 2,
 }
 
+impl Drop for Caller {
+    fn drop(&mut self) {
+        if let Some(entrance) = &self.entrance {
+            entrance.has_gone();
+        }
+    }
+}
+
 impl Caller {
     /// Creates a caller that comes over no connection.
     pub(crate) fn inside() -> Self {
@@ -122,14 +130,18 @@ impl Caller {
 
     /// Returns the same caller, whose requests are let in there.
     #[must_use]
-    pub(crate) fn with_entrance(self, entrance: &Arc<Entrance>) -> Self {
-        Self { entrance: Some(Arc::clone(entrance)), ..self }
+    pub(crate) fn with_entrance(mut self, entrance: &Arc<Entrance>) -> Self {
+        entrance.has_come();
+        self.entrance = Some(Arc::clone(entrance));
+        self
     }
 
     /// Asks to be let in with the next request; whoever has to wait is woken. The last request's owner counts,
     /// since this one is not read yet.
     pub(crate) fn enter(&self, cx: &Context<'_>) -> Result<(), Arc<Waiting>> {
-        let Some(entrance) = &self.entrance else { return Ok(()) };
+        let Some(entrance) = self.entrance.as_ref().filter(|entrance| entrance.is_needed()) else {
+            return Ok(());
+        };
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let owner = last.as_ref().map(|(_, holder)| holder).or(self.address.as_ref());
         let owner = owner.map_or(0, |holder| holder.number());

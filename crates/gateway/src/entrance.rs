@@ -16,6 +16,8 @@ use homeroom_store::Lanes;
 #[derive(Debug)]
 pub(crate) struct Entrance {
     size: usize,
+    /// The number of connections there are.
+    connections: AtomicUsize,
     inside: AtomicUsize,
     /// The number of those in `lanes`, for those who leave.
     outside: AtomicUsize,
@@ -60,8 +62,24 @@ impl Waiting {
 impl Entrance {
     /// Makes an entrance for so many connections at a time.
     pub(crate) fn new(size: usize) -> Self {
-        let (inside, outside) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { size: size.max(1), inside, outside, lanes: Mutex::default() }
+        let [connections, inside, outside] = [0; 3].map(AtomicUsize::new);
+        Self { size: size.max(1), connections, inside, outside, lanes: Mutex::default() }
+    }
+
+    /// Counts a connection that has come.
+    pub(crate) fn has_come(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a connection that has gone.
+    pub(crate) fn has_gone(&self) {
+        self.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Returns whether there are more connections than are let in at a time. As long as there are not, nobody
+    /// has to enter, and no count that all threads share is changed for each request.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.connections.load(Ordering::Relaxed) > self.size
     }
 
     /// Lets a connection of an owner in. Whoever has to wait is woken when it is let in.

@@ -94,7 +94,11 @@ pub trait Admission: Debug + Send + Sync {
     /// 503 where there is no room.
     fn whole(&self) -> Result<(), Problem>;
 
-    /// Does the same, and where there is no room returns the wait for it.
+    /// Does the same for a request that can wait.
+    ///
+    /// # Errors
+    ///
+    /// The wait for room, where there is none.
     fn whole_in_turn(&self) -> Result<(), InTurn<'_>>;
 }
 

@@ -75,7 +75,7 @@ pub use store::{
     Restored, Restoring, StandardName, Store, StoreLoad, StoreUrl, Submitted, masked_text,
 };
 pub use through::{DocumentTest, KeyOf, LeadsTo, Passed, SameValue, Through};
-pub use tie::{Reached, Start, Tie, TieState, Way};
+pub use tie::{Reached, STEPS_MAX, Start, Steps, Tie, TieState, Way};
 pub use time::ChangedAt;
 pub use views::{View, replace_views, views_version};
 pub use waiting::{Busy, QueueLoad, QueueName};

@@ -288,6 +288,17 @@ impl Postgres {
         Ok(found)
     }
 
+    /// Returns whether all ways lead from their numbers to one of some sorted numbers, if that is remembered
+    /// for this state of the ties.
+    pub(crate) fn all_lead(
+        &self,
+        state: TieState,
+        from: &[(i64, Way)],
+        to: &[i64],
+    ) -> Option<bool> {
+        self.0.memory.all_lead(state.0?, from, to)
+    }
+
     /// Follows ways and returns what each has reached. Results known for this state of the ties are
     /// reused.
     pub(crate) async fn reach(

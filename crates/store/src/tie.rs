@@ -26,15 +26,56 @@ pub enum Start {
 
 /// How numbers are reached: from an item to its holders by one label after another, then by the
 /// last label as far as it leads.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Way {
     /// Labels that are followed once each, in order.
-    pub steps: Arc<[KindId]>,
+    pub steps: Steps,
     /// The label that is followed to its end. An item without holders leads nowhere; tie a number
     /// to itself if it is to be reached from itself.
     pub up: KindId,
     /// Whether the steps, but not the last label, also follow ties of deleted documents.
     pub past: bool,
+}
+
+/// Most steps of a way.
+pub const STEPS_MAX: usize = 6;
+
+/// Labels that are followed once each, in order. They are in the value itself, because ways are copied for
+/// each check, and a count of references that all threads share would cost more than the check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Steps {
+    labels: [KindId; STEPS_MAX],
+    count: u8,
+}
+
+impl Steps {
+    /// Makes steps of labels; [`None`] beyond [`STEPS_MAX`].
+    pub fn of(labels: &[KindId]) -> Option<Self> {
+        let mut steps = Self { labels: [KindId(0); STEPS_MAX], count: 0 };
+        steps.labels.get_mut(..labels.len())?.copy_from_slice(labels);
+        steps.count = u8::try_from(labels.len()).ok()?;
+        Some(steps)
+    }
+}
+
+impl std::ops::Deref for Steps {
+    type Target = [KindId];
+
+    fn deref(&self) -> &[KindId] {
+        &self.labels[..usize::from(self.count)]
+    }
+}
+
+impl<const N: usize> From<[KindId; N]> for Steps {
+    fn from(labels: [KindId; N]) -> Self {
+        const { assert!(N <= STEPS_MAX, "a way has few steps") };
+        let mut steps = Self { labels: [KindId(0); STEPS_MAX], count: 0 };
+        for label in labels {
+            steps.labels[usize::from(steps.count)] = label;
+            steps.count += 1;
+        }
+        steps
+    }
 }
 
 impl Way {

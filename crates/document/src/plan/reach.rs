@@ -28,5 +28,5 @@ pub fn check_stored(
 
 /// Returns the questions about relationships as questions of a plan.
 pub(super) fn ways(asked: &Asked) -> impl Iterator<Item = Ask> + '_ {
-    asked.questions.iter().cloned().map(|(start, way)| Ask::Reach(start, way))
+    asked.questions.iter().copied().map(|(start, way)| Ask::Reach(start, way))
 }

@@ -29,7 +29,7 @@ pub(crate) fn marks(
 }
 
 /// Returns the subjects of a stored document: the marks of its slots.
-pub(crate) fn stored(catalog: &Catalog, resource: &Resource, row: &Row) -> Vec<Option<i64>> {
+pub fn stored(catalog: &Catalog, resource: &Resource, row: &Row) -> Vec<Option<i64>> {
     let slots = catalog.routes.slots(resource.id).len();
     let mut marks: Vec<Option<i64>> = References::marks(&row.references).take(slots).collect();
     marks.resize(slots, None);

@@ -1,13 +1,11 @@
 //! The model's facts about rights, translated into the store's numbers: slots of marks, makers of
 //! ties, and paths.
 
-use std::collections::HashMap;
-
 use homeroom_model::{
     AbstractId, ColumnSource, Model, Place, PropertyKind, Reference, Resource, ResourceId,
     SubjectOf, Target,
 };
-use homeroom_store::{KindId, Way};
+use homeroom_store::{KindId, Steps, Way};
 
 /// A subject that a mark stands for.
 #[derive(Debug, Clone)]
@@ -37,9 +35,9 @@ pub struct Routes {
     slots: Vec<Vec<Slot>>,
     makers: Vec<Vec<Maker>>,
     /// Labels of ties from an organization to those above it.
-    above: HashMap<AbstractId, KindId>,
-    /// Paths from a person to the person's organizations and all above them, by name.
-    persons: HashMap<(ResourceId, Option<String>), Way>,
+    above: Vec<(AbstractId, KindId)>,
+    /// Paths from a person to the person's organizations and all above them, each with its name.
+    persons: Vec<Vec<(Option<String>, Way)>>,
 }
 
 /// Names of labels that belong to no resource: bases of organizations and named paths of persons.
@@ -84,12 +82,13 @@ impl Routes {
         let mut routes = Self {
             slots: model.resources.iter().map(slots).collect(),
             makers: vec![vec![]; model.resources.len()],
+            persons: vec![vec![]; model.resources.len()],
             ..Self::default()
         };
         for base in organization_bases(model) {
             let name = &model.abstracts[usize::from(base.0)];
             let label = label(&format!("{}/{}", name.schema, name.name));
-            routes.above.insert(base, label);
+            routes.above.push((base, label));
             for resource in model.resources.iter().filter(|r| base_of(r) == Some(base)) {
                 if let Some(own) = own_id(resource) {
                     let parents = parents(model, resource, base);
@@ -116,7 +115,7 @@ impl Routes {
                 if !through.is_empty() {
                     let found = routes.way(model, &kind, person.id, label, through, 0);
                     if let Some(found) = found {
-                        routes.persons.insert((person.id, way), found);
+                        routes.persons[usize::from(person.id.0)].push((way, found));
                     }
                 }
             }
@@ -141,13 +140,13 @@ impl Routes {
         let slots = self.slots.get(usize::from(through.first()?.0))?;
         match slots[holder(slots, person)?].of {
             SubjectOf::Organization(base) => {
-                let up = *self.above.get(&base)?;
+                let up = self.above(base)?;
                 Some(Way { steps: [label].into(), up, past: false })
             }
             SubjectOf::Person(other) => {
                 let through = &model.resource(other).access_through;
                 let rest = self.way(model, kind, other, kind(other), through, depth + 1)?;
-                let steps = std::iter::once(label).chain(rest.steps.iter().copied()).collect();
+                let steps = Steps::of(&[&[label], &rest.steps[..]].concat())?;
                 Some(Way { steps, up: rest.up, past: false })
             }
             SubjectOf::Other => None,
@@ -171,13 +170,14 @@ impl Routes {
 
     /// Returns the path from a person to the person's organizations and all above them.
     pub(crate) fn person(&self, person: ResourceId, way: Option<&str>, past: bool) -> Option<Way> {
-        let way = self.persons.get(&(person, way.map(str::to_owned)))?;
-        Some(Way { past, ..way.clone() })
+        let (_, found) =
+            self.persons[usize::from(person.0)].iter().find(|(name, _)| name.as_deref() == way)?;
+        Some(Way { past, ..*found })
     }
 
     /// Returns the label that leads from an organization to those above it.
     pub(crate) fn above(&self, base: AbstractId) -> Option<KindId> {
-        self.above.get(&base).copied()
+        self.above.iter().find(|(of, _)| *of == base).map(|(_, label)| *label)
     }
 }
 

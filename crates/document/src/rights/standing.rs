@@ -1,7 +1,7 @@
 //! Relationships between a document and a caller: the questions to the store, and the decision that
 //! follows from its answers.
 
-use homeroom_access::{By, Denial, Part, Phase, Relationships, Standing};
+use homeroom_access::{Alternative, By, Denial, Part, Phase, Relationships, Standing};
 use homeroom_model::{Resource, SubjectOf};
 use homeroom_store::{Answer, Reached, Start, Way};
 
@@ -33,7 +33,7 @@ pub fn questions<'r>(
             let Some(way) = way(catalog, slot, part.by) else { continue };
             if part.by == By::Above {
                 for own in relationship.organizations.iter() {
-                    questions.push((Start::Number(*own), way.clone()));
+                    questions.push((Start::Number(*own), way));
                 }
             } else {
                 questions.push((start, way));
@@ -43,6 +43,32 @@ pub fn questions<'r>(
     questions.sort_unstable();
     questions.dedup();
     Asked { questions, reached: vec![] }
+}
+
+/// Returns the paths that all have to lead to the caller's organizations for an alternative to hold, from the
+/// marks of a stored document. A subject that is one of these organizations itself has no path. [`None`] where
+/// a subject is missing, or a path begins with the caller's organizations.
+pub fn paths(
+    catalog: &Catalog,
+    resource: &Resource,
+    relationships: &Relationships,
+    alternative: &Alternative,
+    marks: &[Option<i64>],
+) -> Option<Vec<(i64, Way)>> {
+    let mut paths = Vec::with_capacity(alternative.parts.len());
+    for part in &alternative.parts {
+        let (at, slot) = catalog.routes.slot(resource.id, part.subject)?;
+        let mark = marks.get(at).copied().flatten()?;
+        let is_organization = matches!(slot.of, SubjectOf::Organization(_));
+        if is_organization && relationships.organizations.binary_search(&mark).is_ok() {
+            continue;
+        }
+        if part.by == By::Above {
+            return None;
+        }
+        paths.push((mark, way(catalog, slot, part.by)?));
+    }
+    Some(paths)
 }
 
 /// Returns the path of a part: from its subject, or for [`By::Above`] from the caller's

@@ -67,6 +67,25 @@ impl KnownTies {
         Ok(Reached { numbers, seen: vec![] })
     }
 
+    /// Returns whether steps and then the last label of a way lead from an item to one of some sorted numbers,
+    /// if that is remembered.
+    fn leads(&self, item: i64, steps: &[KindId], way: &Way, to: &[i64]) -> Option<bool> {
+        let Some((label, rest)) = steps.split_first() else {
+            let climb = self.climbs.get(&(way.up, item))?;
+            return Some(climb.iter().any(|number| to.binary_search(number).is_ok()));
+        };
+        let kinds: &[bool] = if way.past { &[false, true] } else { &[false] };
+        for past in kinds {
+            let held = Held { label: *label, past: *past, item };
+            for holder in self.holders.get(&held)?.as_slice() {
+                if self.leads(*holder, rest, way, to)? {
+                    return Some(true);
+                }
+            }
+        }
+        Some(false)
+    }
+
     fn follow(&mut self, label: KindId) {
         if !self.followed.contains(&label) {
             self.followed.push(label);
@@ -151,6 +170,17 @@ impl SharedTies {
         Some(all)
     }
 
+    /// Returns whether all ways lead from their numbers to one of some sorted numbers, if that is remembered.
+    pub(crate) fn all_lead(&self, from: &[(i64, Way)], to: &[i64]) -> Option<bool> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        for (number, way) in from {
+            if !known.leads(*number, &way.steps, way, to)? {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
     /// Must be called before a read begins. What the read finds is remembered only if nothing was
     /// forgotten since.
     pub(crate) fn begin(&self, from: &[(Start, Way)]) -> u64 {
@@ -159,7 +189,9 @@ impl SharedTies {
         drop(known);
         if !is_followed {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-            from.iter().for_each(|(_, way)| known.follow(way.up));
+            for (_, way) in from {
+                known.follow(way.up);
+            }
         }
         self.version.load(Ordering::Acquire)
     }

@@ -111,6 +111,15 @@ impl Store {
         }
     }
 
+    /// Returns whether all ways lead from their numbers to one of `to`, which are sorted, in a state that the
+    /// caller has just read; [`None`] where not all of that is remembered, and [`Store::reach_in`] has to look.
+    pub fn all_lead(&self, state: TieState, from: &[(i64, Way)], to: &[i64]) -> Option<bool> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => sqlite.shared.ties.all_lead(from, to),
+            Engine::Postgres(postgres) => postgres.all_lead(state, from, to),
+        }
+    }
+
     /// Follows ways, all on one state of the ties, and returns what each has reached.
     ///
     /// # Errors

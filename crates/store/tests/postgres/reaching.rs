@@ -1,8 +1,8 @@
 //! Where ties lead: each node remembers it, and any node may change it.
 
 use homeroom_store::{
-    Answer, Ask, Decide, Decision, KindId, NewDocument, Plan, References, Sql, Start, Store, Tie,
-    TieState, Tombstone, Uuid, Way, Write,
+    Answer, Ask, Decide, Decision, KindId, NewDocument, Plan, References, Sql, Start, Steps, Store,
+    Tie, TieState, Tombstone, Uuid, Way, Write,
 };
 use homeroom_testkit::trial;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ const ANCHOR: u8 = 200;
 type Done = Decision<String, String>;
 
 fn way(steps: usize, past: bool) -> Way {
-    Way { steps: vec![AT; steps].into(), up: ABOVE, past }
+    Way { steps: Steps::of(&vec![AT; steps]).unwrap(), up: ABOVE, past }
 }
 
 fn document(name: u8, ties: Vec<Tie>) -> NewDocument {

@@ -188,6 +188,27 @@ impl Memory {
         from.iter().map(one).collect()
     }
 
+    /// Returns whether all ways lead from their numbers to one of some sorted numbers at this version of all
+    /// ties, if that is remembered.
+    pub(in crate::postgres) fn all_lead(
+        &self,
+        any: i64,
+        from: &[(i64, Way)],
+        to: &[i64],
+    ) -> Option<bool> {
+        let ways = self.ways.read().unwrap_or_else(PoisonError::into_inner);
+        for (number, way) in from {
+            let (version, led) = ways.known.get(way)?.get(&Start::Number(*number))?;
+            if *version != any {
+                return None;
+            }
+            if !led.numbers.iter().any(|number| to.binary_search(number).is_ok()) {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
     /// Returns what a way has led to at this version of all ties, as far as that is remembered.
     pub(super) fn recall(
         &self,
@@ -217,7 +238,7 @@ impl Memory {
             }
             let of_way = match ways.known.get_mut(way) {
                 Some(of_way) => of_way,
-                None => ways.known.entry(way.clone()).or_default(),
+                None => ways.known.entry(*way).or_default(),
             };
             let is_new = match of_way.get_mut(&start) {
                 Some(known) if known.0 < state.any() || known.1.number != led.number => {

@@ -51,7 +51,7 @@ pub(in crate::postgres) enum Of {
 
 impl Reaching {
     pub(in crate::postgres) fn add(&mut self, start: Start, way: &Way) {
-        let (numbers, keys) = self.asked.entry(way.clone()).or_default();
+        let (numbers, keys) = self.asked.entry(*way).or_default();
         match start {
             Start::Number(number) => _ = numbers.insert(number),
             Start::Document(key) => _ = keys.insert(key.0),
@@ -73,7 +73,7 @@ impl Reaching {
                         to_confirm.push(key.0);
                     }
                 }
-                self.recalled.insert((way.clone(), start), led);
+                self.recalled.insert((*way, start), led);
             }
         }
         to_confirm
@@ -112,10 +112,10 @@ impl Reaching {
                 let mut columns = vec![from];
                 columns.extend((!way.steps.is_empty()).then(labels));
                 let text = statements::steps(way, is_from_keys);
-                questions.push(ReachStatement { text, columns, of: Of::Steps(way.clone()) });
+                questions.push(ReachStatement { text, columns, of: Of::Steps(*way) });
             };
             if way.steps.is_empty() {
-                let known = self.stepped.entry(way.clone()).or_default();
+                let known = self.stepped.entry(*way).or_default();
                 known.extend(numbers.iter().map(|number| {
                     let items = BTreeSet::from([*number]);
                     let numbers = items.clone();
@@ -175,7 +175,7 @@ impl Reaching {
 
     /// Reads rows of identity, number, and the holder after each step.
     fn read_steps(&mut self, way: &Way, rows: &[SqlRow]) -> Result<(), Fault> {
-        let all = self.stepped.entry(way.clone()).or_default();
+        let all = self.stepped.entry(*way).or_default();
         for row in rows {
             let number: i64 = row.try_get(1)?;
             let start = match row.try_get::<_, Option<uuid::Uuid>>(0)? {
@@ -210,7 +210,7 @@ impl Reaching {
 
     /// Returns what was reached, and what was examined for it.
     pub(in crate::postgres) fn answer(&self, start: Start, way: &Way) -> Reached {
-        if let Some(led) = self.recalled.get(&(way.clone(), start)) {
+        if let Some(led) = self.recalled.get(&(*way, start)) {
             return Reached { numbers: Arc::clone(&led.numbers), seen: led.seen.to_vec() };
         }
         let Some(stepped) = self.stepped.get(way).and_then(|all| all.get(&start)) else {

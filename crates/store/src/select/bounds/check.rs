@@ -8,7 +8,7 @@ use crate::id::KindId;
 use crate::list::{Bounds, Leads, MarkTest};
 use crate::select::Statement;
 use crate::select::source::{Head, Source};
-use crate::tie::Way;
+use crate::tie::{Steps, Way};
 
 /// The tests of a list's bounds, prepared.
 pub(super) struct Checks {
@@ -21,7 +21,7 @@ pub(super) struct Checks {
 pub(super) struct Check {
     pub(super) mark: usize,
     /// The steps from the mark to a number that passes.
-    pub(super) steps: Arc<[KindId]>,
+    pub(super) steps: Steps,
     pub(super) past: bool,
     pub(super) leads: Option<Leads>,
     pub(super) set: Arc<Set>,
@@ -99,7 +99,7 @@ impl Checks {
 
 impl Check {
     async fn of<S: Source>(source: &S, test: &MarkTest, sets: &mut Sets) -> Result<Self, S::Error> {
-        let no_steps: Arc<[KindId]> = Arc::new([]);
+        let no_steps: Steps = [].into();
         let (mark, steps, past, leads, label, is_up, numbers) = match test {
             MarkTest::OneOf { mark, numbers } => {
                 let numbers = numbers.iter().copied().collect();
@@ -108,7 +108,7 @@ impl Check {
                 return Ok(Self { mark: *mark, steps, past: false, leads: None, set, known });
             }
             MarkTest::Reaches { mark, way: Way { steps, up, past }, numbers, leads } => {
-                (*mark, Arc::clone(steps), *past, *leads, *up, false, numbers)
+                (*mark, *steps, *past, *leads, *up, false, numbers)
             }
             MarkTest::ReachedFrom { mark, label, numbers, leads } => {
                 (*mark, no_steps, false, *leads, *label, true, numbers)
