@@ -119,7 +119,7 @@ impl Transform {
     pub fn apply<'a>(&self, body: &'a [u8]) -> Result<Cow<'a, [u8]>, Unfit> {
         let first = self.renames_at_the_top();
         let (mut members, mut count) = (vec![], 0);
-        scan::check_members(body, |member| {
+        scan::check(body, |member| {
             count += 1;
             if !first.is_empty() && members.len() < KEPT_MAX {
                 members.push(member);

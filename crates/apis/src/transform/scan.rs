@@ -28,27 +28,15 @@ pub(crate) struct Member {
     pub(crate) value_end: usize,
 }
 
-/// Checks that a text is one JSON value with white space around it, and returns where the value
-/// begins and ends.
-///
-/// # Errors
-///
-/// [`NotJson`].
-///
-/// Source: RFC 8259.
-pub(crate) fn check(text: &[u8]) -> Result<(usize, usize), NotJson> {
-    check_members(text, |_| {})
-}
-
-/// Does the same, and calls `found` for each member of the value, if that is an object.
+/// Checks that a text is one JSON value with white space around it, and calls `found` for each member of one that
+/// is an object. Returns where the value begins and ends.
 ///
 /// # Errors
 ///
 /// [`NotJson`]; `found` was called for the members in front.
-pub(super) fn check_members(
-    text: &[u8],
-    found: impl FnMut(Member),
-) -> Result<(usize, usize), NotJson> {
+///
+/// Source: RFC 8259.
+pub(super) fn check(text: &[u8], found: impl FnMut(Member)) -> Result<(usize, usize), NotJson> {
     if let Err(error) = std::str::from_utf8(text) {
         return Err(NotJson { at: error.valid_up_to() });
     }
@@ -226,6 +214,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn check(text: &[u8]) -> Result<(usize, usize), NotJson> {
+        super::check(text, |_| {})
+    }
 
     #[test]
     fn what_is_json_is_what_a_parser_takes() {
