@@ -3,6 +3,7 @@
 //! A breaker is closed while calls go well. Opened, it keeps calls away for a while that grows each time;
 //! half-open, it lets one call try.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::StatusCode;
@@ -19,6 +20,9 @@ const TRIAL_WAIT_MS: u64 = 1_000;
 pub(crate) struct Breaker {
     rules: Rules,
     state: Mutex<State>,
+    /// Whether it is closed and no call has failed since one went well. Then nothing is locked: calls have nothing to
+    /// ask, and those that go well have nothing to record.
+    is_calm: AtomicBool,
 }
 
 /// When it opens, and for how long.
@@ -111,11 +115,14 @@ impl From<&definition::Breaker> for Rules {
 impl Breaker {
     /// Creates a closed breaker.
     pub(crate) fn new(rules: Rules) -> Self {
-        Self { rules, state: Mutex::default() }
+        Self { rules, state: Mutex::default(), is_calm: AtomicBool::new(true) }
     }
 
     /// Returns what it says at a moment.
     pub(crate) fn standing(&self, now: u64) -> Standing {
+        if self.is_calm() {
+            return Standing::Closed;
+        }
         match self.state().open {
             None => Standing::Closed,
             Some(open) if open.until <= now && open.trial_until <= now => Standing::HalfOpen,
@@ -155,6 +162,9 @@ impl Breaker {
     /// Records how a call ended. `may_open` says whether enough other upstreams are left for it to open
     /// because of answers; without any, an answer is all that callers can get.
     pub(crate) fn record(&self, ended: Ended, may_open: bool, now: u64) {
+        if ended == Ended::Well && self.is_calm() {
+            return;
+        }
         let mut state = self.state();
         let is_resting = state.open.is_some_and(|open| now < open.until);
         match ended {
@@ -177,6 +187,7 @@ impl Breaker {
             Ended::Unreachable { .. } if is_resting => {}
             Ended::Unreachable { is_slow } => state.open(self.rules, is_slow, now),
         }
+        self.has_changed(&state);
     }
 
     /// Records that a probe was answered well: an upstream that could not be reached can be.
@@ -185,6 +196,17 @@ impl Breaker {
         if state.open.is_some_and(|open| !open.is_slow || open.until <= now) {
             state.close(now);
         }
+        self.has_changed(&state);
+    }
+
+    /// Returns whether it is closed and no call has failed since one went well.
+    pub(crate) fn is_calm(&self) -> bool {
+        self.is_calm.load(Ordering::Acquire)
+    }
+
+    /// Notes what the state is now, before it is unlocked.
+    fn has_changed(&self, state: &State) {
+        self.is_calm.store(state.open.is_none() && state.failures == 0, Ordering::Release);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -17,8 +17,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use crate::transform::{Transform, Unfit};
 
-/// Longest body that is changed on the thread that answers, in bytes.
+/// Longest body that takes no room, and that is changed on the thread that answers, in bytes.
 const SMALL_BODY: usize = 64 << 10;
+/// Most bytes that are read on the thread that answers for a longer body, where each operation may read it once.
+const READ_HERE_MAX: usize = 256 << 10;
 /// Most bytes of an answer that is changed.
 const ANSWER_MAX: usize = 32 << 20;
 /// Room for long bodies at the same time in bytes, what is read and what it is changed to, where nothing else is said.
@@ -135,7 +137,8 @@ impl Changing {
         transform: &Arc<Transform>,
         body: Bytes,
     ) -> Result<Result<Bytes, Unfit>, Problem> {
-        if body.len() <= SMALL_BODY {
+        // Handing a body over and waiting for it costs about as much as reading it a few times.
+        if body.len() <= SMALL_BODY || body.len() * transform.passes() <= READ_HERE_MAX {
             return Ok(changed(transform, body));
         }
         let place = self.places.take().await?;

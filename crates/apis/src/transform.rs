@@ -19,6 +19,8 @@ pub use unfit::Unfit;
 
 /// Most operations of a transform.
 pub const OPERATIONS_MAX: usize = 100;
+/// Most members of a body whose places are kept, so that it need not be scanned once more.
+const KEPT_MAX: usize = 1_000;
 
 /// An operation as a file states it.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -115,9 +117,21 @@ impl Transform {
     ///
     /// Source: RFC 8259 §4.
     pub fn apply<'a>(&self, body: &'a [u8]) -> Result<Cow<'a, [u8]>, Unfit> {
-        scan::check(body)?;
-        let mut changed = Cow::Borrowed(body);
-        for operation in &self.0 {
+        let first = self.renames_at_the_top();
+        let (mut members, mut count) = (vec![], 0);
+        scan::check(body, |member| {
+            count += 1;
+            if !first.is_empty() && members.len() < KEPT_MAX {
+                members.push(member);
+            }
+        })?;
+        let at_once = if count > members.len() { None } else { renamed(first, body, &members)? };
+        let (mut changed, rest) = match at_once {
+            Some(edits) if edits.is_empty() => (Cow::Borrowed(body), &self.0[first.len()..]),
+            Some(edits) => (Cow::Owned(applied(body, &edits)), &self.0[first.len()..]),
+            None => (Cow::Borrowed(body), &self.0[..]),
+        };
+        for operation in rest {
             let edits = operation.edits(&changed)?;
             if !edits.is_empty() {
                 changed = Cow::Owned(applied(&changed, &edits));
@@ -125,6 +139,61 @@ impl Transform {
         }
         Ok(changed)
     }
+
+    /// Returns how often a body is read at least.
+    pub(crate) fn passes(&self) -> usize {
+        1 + self.0.len() - self.renames_at_the_top().len()
+    }
+
+    /// Returns the operations in front that rename a member of the body itself, which are done at once.
+    fn renames_at_the_top(&self) -> &[Compiled] {
+        let is_one = |operation: &&Compiled| {
+            let is_at_the_top = operation.places.is_empty() && operation.within.len() == 1;
+            is_at_the_top && matches!(operation.change, Change::Rename { .. })
+        };
+        &self.0[..self.0.iter().take_while(is_one).count()]
+    }
+}
+
+/// Returns the edits of operations that rename members of the body itself, which has these; [`None`] where a member
+/// has to make room for a renamed one.
+fn renamed(
+    operations: &[Compiled],
+    text: &[u8],
+    members: &[scan::Member],
+) -> Result<Option<Vec<Edit>>, Unfit> {
+    // The new name of each that has one, and how it is written.
+    let mut names: Vec<Option<(&str, &[u8])>> = vec![None; members.len()];
+    for operation in operations {
+        let (Change::Rename { name, written }, [old]) = (&operation.change, &operation.within[..])
+        else {
+            return Ok(None);
+        };
+        if old == name {
+            continue;
+        }
+        let mut found = None;
+        for (number, member) in members.iter().enumerate() {
+            let is = |wanted: &str| match names[number] {
+                Some((new, _)) => new == wanted,
+                None => is_name(&text[member.name..member.name_end], wanted),
+            };
+            if is(name) {
+                return Ok(None);
+            }
+            if is(old) && found.replace(number).is_some() {
+                return Err(Unfit::Twice(old.clone()));
+            }
+        }
+        if let Some(number) = found {
+            names[number] = Some((name.as_str(), written.as_slice()));
+        }
+    }
+    let edit = |(member, new): (&scan::Member, Option<(&str, &[u8])>)| {
+        let (_, written) = new?;
+        Some(Edit { from: member.name, to: member.name_end, bytes: written.to_vec() })
+    };
+    Ok(Some(members.iter().zip(names).filter_map(edit).collect()))
 }
 
 impl Compiled {

@@ -25,9 +25,9 @@ use crate::path::split_origin;
 use crate::peer::Unfit;
 use crate::units::Time;
 
-/// The most calls at a time by one client, and to one upstream: more than the front door lets in. Calls wait in
-/// queues that have a name, and in none of a client.
-const CALLS_MAX: usize = 1 << 20;
+/// The most calls at a time by one client, and to one upstream: the front door limits them. Calls wait in queues
+/// that have a name, and in none of a client.
+const CALLS_MAX: usize = usize::MAX;
 /// The shortest time between two lines of the log about an upstream that does not answer.
 const TELLING_MS: u64 = 10_000;
 /// The most clients that are kept for further APIs.
@@ -351,7 +351,6 @@ impl Upstreams {
     /// well again. `trials` says of which calls it is the turn, and whether they can be sent to another
     /// upstream afterwards: they come first to one that has rested.
     pub(crate) fn choose<'a>(&'a self, call: &Call, trials: Trials, chosen: &mut Chosen<'a>) {
-        let now = self.now();
         let first = self.next.fetch_add(1, Ordering::Relaxed);
         let mut order: Vec<&Arc<Upstream>> = (0..self.members.len())
             .map(|number| &self.members[(first + number) % self.members.len()])
@@ -370,6 +369,11 @@ impl Upstreams {
         let begin = chosen.well.len();
         for upstream in order {
             let one = |kind| Candidate { group: self, upstream, kind };
+            if upstream.breaker.is_calm() {
+                chosen.well.push(one(Kind::Well));
+                continue;
+            }
+            let now = self.now();
             match upstream.breaker.standing(now) {
                 Standing::Closed => chosen.well.push(one(Kind::Well)),
                 // Where there are probes, they try.
@@ -399,6 +403,10 @@ impl Upstreams {
 
     /// Records how a call of an upstream ended.
     pub(crate) fn record(&self, upstream: &Upstream, ended: Ended) {
+        if ended == Ended::Well && upstream.breaker.is_calm() {
+            upstream.counts.ended(Outcome::Answered);
+            return;
+        }
         let now = self.now();
         let is_kept_away =
             |member: &&Arc<Upstream>| member.breaker.standing(now) != Standing::Closed;

@@ -61,7 +61,7 @@ pub struct AnswerBody {
     /// What was read ahead, or what broke off meanwhile.
     ahead: Option<Result<Bytes, Error>>,
     /// The permit of the request; `None` once this body has been read to its end.
-    permit: Option<Arc<Permit>>,
+    permit: Option<Permit>,
     upload: Arc<Progress>,
 }
 
@@ -81,7 +81,7 @@ impl Answer {
     pub(crate) fn new(
         (response, mut lent): (http::Response<Incoming>, Option<Lent>),
         limits: BodyLimits,
-        permit: Arc<Permit>,
+        permit: Permit,
         upload: Arc<Progress>,
     ) -> Self {
         let (head, content) = response.into_parts();

@@ -3,7 +3,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -211,10 +211,12 @@ impl Client {
         let tried = Tried::new(&request.method, &request.url);
         let late = |phase, limit| Error::TimedOut { tried: tried.clone(), phase, limit };
         let origin = Arc::clone(request.url.origin());
-        let permit = timeout(times.wait, self.0.permits.take(&origin))
-            .await
-            .map_err(|_| FailedAttempt::unsent(late(Phase::Wait, times.wait)))?;
-        let permit = Arc::new(permit);
+        let permit = match self.0.permits.without_limit() {
+            Some(permit) => permit,
+            None => timeout(times.wait, self.0.permits.take(&origin))
+                .await
+                .map_err(|_| FailedAttempt::unsent(late(Phase::Wait, times.wait)))?,
+        };
         let until = until.zip(times.total);
         let is_short =
             matches!(&request.body, Body::Whole(bytes) if bytes.len() <= DRIVEN_BYTES_MAX);
@@ -226,7 +228,7 @@ impl Client {
             ),
         };
         let alarm = Alarm::new(times.send, until);
-        let (outgoing, progress) = Outgoing::new(content, alarm, Arc::clone(&permit));
+        let (outgoing, progress) = Outgoing::new(content, alarm, permit.clone());
         let mut sent = http::Request::new(outgoing);
         *sent.method_mut() = request.method.clone();
         *sent.headers_mut() = if self.0.settings.sends_once() {
@@ -260,25 +262,23 @@ impl Client {
             let is_new = resting.is_none();
             let mut lent = match resting {
                 Some(lent) => lent,
-                None => Box::pin(self.begin(origin, tried)).await?,
-            };
-            progress.moved();
-            let mut alarm = pin!(None::<Sleep>);
-            let late = |context: &mut Context<'_>| {
-                loop {
-                    let state = progress.state();
-                    let (phase, limit) = self.phase(state);
-                    let end = end_of(state.moved, limit);
-                    match alarm.as_mut().as_pin_mut() {
-                        None => alarm.set(Some(sleep_until(end))),
-                        Some(alarm) if alarm.deadline() != end => alarm.reset(end),
-                        Some(alarm) => {
-                            ready!(rings(alarm, context));
-                            let tried = tried.clone();
-                            return Poll::Ready(Error::TimedOut { tried, phase, limit });
-                        }
-                    }
+                None => {
+                    let begun = Box::pin(self.begin(origin, tried)).await?;
+                    progress.moved();
+                    begun
                 }
+            };
+            let late = |alarm: &mut Option<Pin<Box<Sleep>>>, context: &mut Context<'_>| {
+                let state = progress.state();
+                let (phase, limit) = self.phase(state);
+                let end = end_of(state.moved, limit);
+                // The alarm stays with its connection: to put off one that is set costs little.
+                let alarm = alarm.get_or_insert_with(|| Box::pin(sleep_until(end)));
+                if alarm.deadline() != end {
+                    alarm.as_mut().reset(end);
+                }
+                ready!(rings(alarm.as_mut(), context));
+                Poll::Ready(Error::TimedOut { tried: tried.clone(), phase, limit })
             };
             let answered = lent.ask(request, late).await;
             match answered.map_err(|error| FailedAttempt { error, was_sent: true })? {

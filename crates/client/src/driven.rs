@@ -3,7 +3,8 @@
 //! The usual pool gives each connection a task of its own, which passes on what it reads: for every
 //! request and every part of an answer one task wakes another, often on another core. Here the waiting
 //! task reads and writes itself. That suits a request that is short enough to be sent before anybody
-//! reads its answer; a streamed one must move on although nobody does.
+//! reads its answer; a streamed one must move on although nobody does. Nothing else drives the connection, so nothing
+//! that the task does to it need wake the task.
 #![expect(clippy::disallowed_methods, reason = "connections rest for a limited time")]
 
 use std::collections::HashMap;
@@ -18,10 +19,11 @@ use hyper::body::{Body as _, Frame, Incoming};
 use hyper::client::conn::http1::{Connection, SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use tokio::runtime::Handle;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 use crate::connect::Socket;
 use crate::outgoing::Outgoing;
+use crate::quiet::{QuietWaker, quietly};
 use crate::url::Origin;
 
 /// The longest time between two searches for connections that have rested for too long.
@@ -49,6 +51,10 @@ struct Driven {
     sender: SendRequest<Outgoing>,
     /// Large, and often moved.
     connection: Box<Connection<TokioIo<Socket>, Outgoing>>,
+    /// Rings when the answer of a request is late; [`None`] before the first.
+    alarm: Option<Pin<Box<Sleep>>>,
+    /// Wakes the task that drives it.
+    waker: QuietWaker,
 }
 
 /// A connection that is lent for a request. Dropping it closes it.
@@ -76,8 +82,10 @@ impl Resting {
     /// Takes a connection that rests.
     pub fn take(&self, origin: &Arc<Origin>) -> Option<Lent> {
         loop {
-            let (mut driven, since) = self.0.lock().by_origin.get_mut(origin)?.pop()?;
-            if since.elapsed() < self.0.time && driven.rests() {
+            let (driven, since) = self.0.lock().by_origin.get_mut(origin)?.pop()?;
+            // Whether the server has closed it, or has sent what nobody asked for, is found out before anything
+            // is sent.
+            if since.elapsed() < self.0.time {
                 return Some(self.lend(driven, origin));
             }
         }
@@ -94,7 +102,9 @@ impl Resting {
         origin: &Arc<Origin>,
     ) -> Result<Lent, hyper::Error> {
         let (sender, connection) = handshake(socket).await?;
-        Ok(self.lend(Driven { sender, connection: Box::new(connection) }, origin))
+        let connection = Box::new(connection);
+        let waker = QuietWaker::default();
+        Ok(self.lend(Driven { sender, connection, alarm: None, waker }, origin))
     }
 
     fn lend(&self, driven: Driven, origin: &Arc<Origin>) -> Lent {
@@ -108,7 +118,9 @@ impl Resting {
             return;
         }
         resting.push((driven, Instant::now()));
-        if let (false, Ok(runtime)) = (all.is_swept, Handle::try_current()) {
+        if !all.is_swept
+            && let Ok(runtime) = Handle::try_current()
+        {
             all.is_swept = true;
             drop(runtime.spawn(sweep(Arc::downgrade(&self.0))));
         }
@@ -151,20 +163,22 @@ impl Driven {
 
     /// Reads and writes what can be. Ready once the connection has ended.
     fn drive(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let waker = self.waker.of(context.waker());
         // Who waits for an answer gets the reason from there.
-        Pin::new(&mut self.connection).poll(context).map(drop)
+        Pin::new(&mut self.connection).poll(&mut Context::from_waker(waker)).map(drop)
     }
 }
 
 impl Lent {
-    /// Sends a request and returns the head of its answer. `late` is asked whenever there is none yet.
+    /// Sends a request and returns the head of its answer. `late` is asked whenever there is none yet, with the
+    /// alarm of the connection.
     pub async fn ask<E>(
         &mut self,
         request: Request<Outgoing>,
-        mut late: impl FnMut(&mut Context<'_>) -> Poll<E>,
+        mut late: impl FnMut(&mut Option<Pin<Box<Sleep>>>, &mut Context<'_>) -> Poll<E>,
     ) -> Result<Result<Response<Incoming>, Unanswered>, E> {
         let sender = &mut self.driven.as_mut().expect("a connection is lent once").sender;
-        let mut answering = pin!(sender.try_send_request(request));
+        let mut answering = pin!(quietly(|| sender.try_send_request(request)));
         std::future::poll_fn(|context| {
             self.drive(context);
             if let Poll::Ready(done) = answering.as_mut().poll(&mut nobody()) {
@@ -173,7 +187,8 @@ impl Lent {
                     error: failed.into_error(),
                 })));
             }
-            late(context).map(Err)
+            // Without a connection there is a reason for that instead of an answer.
+            self.driven.as_mut().map_or(Poll::Pending, |own| late(&mut own.alarm, context).map(Err))
         })
         .await
     }
@@ -184,7 +199,7 @@ impl Lent {
         body: &mut Incoming,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<bytes::Bytes>, hyper::Error>>> {
-        let read = |body: &mut Incoming| Pin::new(body).poll_frame(&mut nobody());
+        let read = |body: &mut Incoming| quietly(|| Pin::new(body).poll_frame(&mut nobody()));
         // The first look asks the connection for more.
         let first = read(body);
         if first.is_ready() || !self.drive(context) {
@@ -197,13 +212,13 @@ impl Lent {
     /// sent, it is, and the connection closes afterwards.
     pub fn rest(mut self) {
         let Some(mut driven) = self.driven.take() else { return };
-        if driven.drive(&mut nobody()).is_ready() {
+        if !driven.sender.is_ready() && driven.drive(&mut nobody()).is_ready() {
             return;
         }
         if driven.sender.is_ready() {
             self.resting.keep(driven, self.origin);
         } else if let Ok(runtime) = Handle::try_current() {
-            let Driven { sender, connection } = driven;
+            let Driven { sender, connection, .. } = driven;
             drop(sender);
             drop(runtime.spawn(async { _ = connection.await }));
         }

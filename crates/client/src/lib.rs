@@ -46,6 +46,7 @@ mod driven;
 mod error;
 mod outgoing;
 mod permits;
+mod quiet;
 mod redirect;
 mod request;
 mod resolver;

@@ -28,7 +28,7 @@ pub struct Outgoing {
     /// answer is there.
     alarm: Alarm,
     /// The permit of the request. The answer shares it; it is returned when both are dropped.
-    _permit: Arc<Permit>,
+    _permit: Permit,
 }
 
 /// The source of the bytes to send.
@@ -62,7 +62,7 @@ pub struct State {
 
 impl Outgoing {
     /// Starts sending a body. The second value reports the progress.
-    pub fn new(content: Content, alarm: Alarm, permit: Arc<Permit>) -> (Self, Arc<Progress>) {
+    pub fn new(content: Content, alarm: Alarm, permit: Permit) -> (Self, Arc<Progress>) {
         let is_done = content.is_sent();
         let state = State { moved: Instant::now(), is_done, is_broken: false, is_abandoned: false };
         let progress = Arc::new(Progress {

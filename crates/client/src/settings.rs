@@ -46,7 +46,8 @@ pub struct Pool {
     /// The most requests in progress to one origin; a request is in progress until its answer's body
     /// has been read or dropped. Further ones wait for at most [`Times::wait`].
     pub requests_per_origin: usize,
-    /// The most requests in progress to all origins together. Further ones wait in the same way.
+    /// The most requests in progress to all origins together. Further ones wait in the same way. Where both are
+    /// [`usize::MAX`], requests are not counted at all.
     pub requests: usize,
     /// The most connections to one origin that are kept open without a request.
     pub idle_per_origin: usize,

@@ -108,7 +108,7 @@ impl Url {
         let text = match rest.as_bytes().first() {
             None if own.is_empty() => "/".to_owned(),
             Some(b'?') if own.is_empty() => format!("/{rest}"),
-            None | Some(b'/' | b'?') => format!("{own}{rest}"),
+            None | Some(b'/' | b'?') => [own, rest].concat(),
             Some(_) => return Err(refuse("its path does not begin with a slash")),
         };
         if rest.contains('#') {

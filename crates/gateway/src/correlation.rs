@@ -63,15 +63,18 @@ pub(crate) fn correlation_id(head: &request::Parts) -> Option<String> {
 }
 
 /// Adds the headers that every answer has, the ids among them.
-pub(crate) fn finish(mut response: Response, request_id: &str, correlation_id: &str) -> Response {
+pub(crate) fn finish(
+    mut response: Response,
+    request_id: String,
+    correlation_id: String,
+) -> Response {
     let headers = response.headers_mut();
     headers.insert(http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(http::header::REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
-    if let Ok(id) = HeaderValue::from_str(request_id) {
-        headers.insert(REQUEST_ID, id);
-    }
-    if let Ok(id) = HeaderValue::from_str(correlation_id) {
-        headers.insert(CORRELATION_ID, id);
+    for (name, id) in [(REQUEST_ID, request_id), (CORRELATION_ID, correlation_id)] {
+        if let Ok(id) = HeaderValue::try_from(id) {
+            headers.insert(name, id);
+        }
     }
     response
 }

@@ -29,7 +29,7 @@ pub(crate) fn base_url(headers: &HeaderMap, uri: &Uri, trusted: bool, is_secure:
     let prefix = forwarded("x-forwarded-prefix").and_then(prefix).unwrap_or("");
     match forwarded("x-forwarded-port").filter(|p| p.parse::<u16>().is_ok() && *p != usual) {
         Some(port) if !host.contains(':') => format!("{scheme}://{host}:{port}{prefix}"),
-        _ => format!("{scheme}://{host}{prefix}"),
+        _ => [scheme, "://", host, prefix].concat(),
     }
 }
 

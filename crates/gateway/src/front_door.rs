@@ -17,7 +17,7 @@ use homeroom_http::{
     RequestBody, Response, Route, Site, Timestamp, Via,
 };
 use homeroom_store::{Asker, Kept};
-use http::header::{CONNECTION, CONTENT_LENGTH, HeaderValue, ORIGIN};
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HeaderValue, ORIGIN};
 use http::{HeaderMap, Method, StatusCode, Version, request};
 use hyper::body::Body as _;
 use hyper::upgrade::OnUpgrade;
@@ -42,6 +42,9 @@ use crate::router::{Found, RouteError, Router};
 use crate::sites::Sites;
 use crate::visit::Visit;
 
+/// Bodies of at most this many bytes that have arrived with their head are not waited for: a connection reads no
+/// more ahead, and keeps them in its buffer.
+const BODY_AT_HAND_MAX: u64 = 16 << 10;
 /// Bytes counted for an open HTTP/2 request in addition to its header.
 const STREAM_BYTES: u64 = 4 << 10;
 
@@ -250,7 +253,7 @@ impl FrontDoor {
             correlation_id,
             "answered"
         );
-        let mut response = finish(response, &request_id, &correlation_id);
+        let mut response = finish(response, request_id, correlation_id);
         if let Some(origin) = origin.filter(|_| !is_preflight) {
             told.cors.as_deref().unwrap_or(&self.cors).expose(&origin, &mut response);
         }
@@ -291,7 +294,7 @@ impl FrontDoor {
         let request_id = request_id(&head.headers);
         let correlation_id = correlation_id(head).unwrap_or_else(|| request_id.clone());
         let problem = problem.header(CONNECTION, HeaderValue::from_static("close"));
-        finish(problem.into_response(&correlation_id), &request_id, &correlation_id)
+        finish(problem.into_response(&correlation_id), request_id, correlation_id)
     }
 
     /// Takes the place of an open HTTP/2 request, from its header to the last byte of its answer.
@@ -389,6 +392,13 @@ impl FrontDoor {
         let is_awaited = route.body.bytes > 0
             && !matches!(head.method, Method::GET | Method::HEAD | Method::DELETE)
             && !body.is_empty();
+        // A call that waits for an upstream has no place in the store's queues that would outlast it.
+        let is_looked_at = is_awaited
+            && route.template.starts_with(LIVE_BASE)
+            && sender.name().is_some()
+            && head.version == Version::HTTP_11
+            && !head.headers.contains_key(EXPECT);
+        let body = if is_looked_at { body.at_hand(BODY_AT_HAND_MAX).await } else { body };
         let work = work_of(route, &head.method);
         let mut place = None;
         // Travels with the work into the store's queues, even when the caller hangs up.

@@ -10,6 +10,7 @@ mod farewell;
 mod framing;
 mod head;
 mod lent;
+mod seldom;
 mod wire;
 
 use std::collections::VecDeque;
@@ -174,12 +175,9 @@ impl Listener {
                 let begun = Box::pin(begin(connection, place, tls, &door, &caller, limits.header));
                 let Some((wire, place)) = begun.await else { return };
                 let connection = Connection::new(wire, place, Arc::clone(&caller), limits);
-                let service = {
-                    let caller = Arc::clone(&caller);
-                    service_fn(move |request| {
-                        answer(Arc::clone(&door), Arc::clone(&caller), request)
-                    })
-                };
+                // Of its own, since all connections would count at that of the door.
+                let desk = Arc::new(Desk { door, caller: Arc::clone(&caller) });
+                let service = service_fn(move |request| answer(Arc::clone(&desk), request));
                 converse(Box::new(connection), service, versions, caller, draining).await;
             });
         }
@@ -303,22 +301,25 @@ fn close_idle(door: &FrontDoor, of_at_least: u64) {
     door.callers().close_idle(count, of_at_least);
 }
 
+/// Where the requests of a connection are answered.
+struct Desk {
+    door: Arc<FrontDoor>,
+    caller: Arc<Caller>,
+}
+
 /// Answers one request of a connection.
 ///
 /// # Errors
 ///
 /// `REFUSED_STREAM` for an HTTP/2 request for which there is no room: it can be sent again (RFC
 /// 9113 §8.7), and no answer has to be kept for a caller that may not read it.
-async fn answer(
-    door: Arc<FrontDoor>,
-    caller: Arc<Caller>,
-    request: Request<Incoming>,
-) -> Result<Response, h2::Error> {
+async fn answer(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response, h2::Error> {
+    let Desk { door, caller } = &*desk;
     let one = caller.one();
     let (head, body) = request.into_parts();
     // Each HTTP/2 answer waits for the caller's flow control on its own.
     let (small, place) = match head.version {
-        Version::HTTP_2 => match door.stream(&caller, &head) {
+        Version::HTTP_2 => match door.stream(caller, &head) {
             Ok(place) => (0, Some(place)),
             Err(_) => {
                 one.answered();
@@ -331,8 +332,8 @@ async fn answer(
     let mut answer = match malformed(&head) {
         Some(fault) => FrontDoor::refuse(&head, fault),
         None => {
-            let answer = pin!(door.answer_to(&caller, head, RequestBody::Incoming(body)));
-            until_it_waits(&caller, answer).await
+            let answer = pin!(door.answer_to(caller, head, RequestBody::from(body)));
+            until_it_waits(caller, answer).await
         }
     };
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -342,6 +343,10 @@ async fn answer(
     }
     one.answered();
     caller.leaves();
+    let is_followed = answer.body().as_whole().is_none_or(|bytes| bytes.len() as u64 > small);
+    if place.is_none() && !is_followed {
+        return Ok(answer);
+    }
     Ok(caller.sending.follow(answer, small, place, Instant::now()))
 }
 

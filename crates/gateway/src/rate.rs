@@ -109,22 +109,22 @@ impl RateLimit {
     /// The seconds until the next request is admitted, rounded up; the refused one does not count.
     pub fn take(&self, client: &str, now: Timestamp) -> Result<Taken, u64> {
         let mut shard = self.shards.of(client);
-        let whole_at = shard.whole_at.get(client).copied().unwrap_or(i64::MIN).max(now.0);
+        let kept = shard.whole_at.get_mut(client);
+        let whole_at = kept.as_deref().copied().unwrap_or(i64::MIN).max(now.0);
         let ahead = whole_at - now.0;
         if ahead > self.ahead_max {
             drop(shard);
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(self.seconds_until_more(ahead));
         }
-        match shard.whole_at.get_mut(client) {
-            Some(kept) => *kept = whole_at + self.each,
-            None => {
-                if shard.whole_at.len() >= shard.sweep_at.max(SWEEP_MIN) {
-                    shard.whole_at.retain(|_, whole_at| *whole_at > now.0);
-                    shard.sweep_at = shard.whole_at.len() * 2;
-                }
-                shard.whole_at.insert(client.to_owned(), whole_at + self.each);
+        if let Some(kept) = kept {
+            *kept = whole_at + self.each;
+        } else {
+            if shard.whole_at.len() >= shard.sweep_at.max(SWEEP_MIN) {
+                shard.whole_at.retain(|_, whole_at| *whole_at > now.0);
+                shard.sweep_at = shard.whole_at.len() * 2;
             }
+            shard.whole_at.insert(client.to_owned(), whole_at + self.each);
         }
         Ok(Taken {
             left: ((self.ahead_max - ahead) / self.each).unsigned_abs(),

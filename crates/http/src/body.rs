@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,6 +13,7 @@ use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::problem::{Kind, Problem};
+use crate::quiet::quietly;
 
 /// Initial buffer size of a body that does not arrive at once.
 const BUFFER_BYTES_MIN: usize = 4 << 10;
@@ -109,11 +110,18 @@ pub type InTurn<'a> = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send + 
 #[derive(Debug)]
 pub enum RequestBody {
     /// Arrives over a connection.
-    Incoming(Incoming),
+    Incoming(Coming),
     /// Arrives over a connection and takes room as it does.
-    Admitted(Incoming, Arc<dyn Admission>),
+    Admitted(Coming, Arc<dyn Admission>),
     /// Is in memory.
     Bytes(Bytes),
+}
+
+/// A body that arrives over a connection, with what was looked at of it before anybody asked for it.
+#[derive(Debug)]
+pub struct Coming {
+    ahead: Option<Result<Bytes, hyper::Error>>,
+    rest: Incoming,
 }
 
 impl RequestBody {
@@ -122,6 +130,36 @@ impl RequestBody {
         match self {
             Self::Incoming(incoming) | Self::Admitted(incoming, _) => incoming.is_end_stream(),
             Self::Bytes(bytes) => bytes.is_empty(),
+        }
+    }
+
+    /// Returns the same body. If it states that it has at most `most` bytes, and all of them have arrived with its
+    /// head, it is in memory then: in the buffer of its connection, where they are anyway.
+    ///
+    /// The task must be that of the connection, and the request none whose caller waits to be told to send the body.
+    pub async fn at_hand(self, most: u64) -> Self {
+        let Self::Incoming(mut coming) = self else { return self };
+        let is_short = coming.rest.size_hint().exact().is_some_and(|all| all <= most);
+        if !is_short || coming.ahead.is_some() {
+            return Self::Incoming(coming);
+        }
+        std::future::poll_fn(|cx| {
+            let mut nobody = Context::from_waker(Waker::noop());
+            let next = quietly(|| Pin::new(&mut coming.rest).poll_frame(&mut nobody));
+            if let Poll::Ready(next) = next {
+                let data = |frame: Frame<Bytes>| frame.into_data().unwrap_or_default();
+                coming.ahead = next.map(|next| next.map(data));
+                if !coming.rest.is_end_stream() {
+                    // The connection reads on after all.
+                    cx.waker().wake_by_ref();
+                }
+            }
+            Poll::Ready(())
+        })
+        .await;
+        match coming.ahead.take() {
+            Some(Ok(whole)) if coming.rest.is_end_stream() => Self::Bytes(whole),
+            ahead => Self::Incoming(Coming { ahead, ..coming }),
         }
     }
 
@@ -174,6 +212,39 @@ impl RequestBody {
             admission.grow(STREAM_BYTES)?;
         }
         Ok(BodyStream { arriving: Arriving::new(source, limits), admission })
+    }
+}
+
+impl Coming {
+    fn poll_frame(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.ahead.take() {
+            Some(ahead) => Poll::Ready(Some(ahead.map(Frame::data))),
+            None => Pin::new(&mut self.rest).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ahead.is_none() && self.rest.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let ahead = match &self.ahead {
+            Some(Ok(bytes)) => bytes.len() as u64,
+            _ => 0,
+        };
+        match self.rest.size_hint().exact() {
+            Some(rest) => SizeHint::with_exact(rest + ahead),
+            None => self.rest.size_hint(),
+        }
+    }
+}
+
+impl From<Incoming> for RequestBody {
+    fn from(body: Incoming) -> Self {
+        Self::Incoming(Coming { ahead: None, rest: body })
     }
 }
 
@@ -263,7 +334,7 @@ impl HttpBody for BodyStream {
 /// Where a body comes from.
 #[derive(Debug)]
 enum Source {
-    Incoming(Incoming),
+    Incoming(Coming),
     Bytes(Bytes),
 }
 
@@ -305,7 +376,7 @@ impl Arriving {
             Source::Bytes(bytes) if bytes.is_empty() => return Poll::Ready(None),
             Source::Bytes(bytes) => std::mem::take(bytes),
             Source::Incoming(incoming) => loop {
-                match Pin::new(&mut *incoming).poll_frame(cx) {
+                match incoming.poll_frame(cx) {
                     Poll::Ready(None) => return Poll::Ready(None),
                     Poll::Ready(Some(Ok(frame))) => {
                         if let Ok(data) = frame.into_data() {

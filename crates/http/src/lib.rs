@@ -28,6 +28,7 @@ mod nearest;
 pub mod openapi;
 mod problem;
 mod query;
+mod quiet;
 mod refusals;
 mod response;
 mod route;
@@ -38,7 +39,7 @@ mod via;
 
 pub use accept::{names_media, prefers, takes_gzip};
 pub use answer::{JSON, coded_answer, coding_of, json_answer, text_answer};
-pub use body::{Admission, BodyLimits, BodyStream, InTurn, RequestBody, STREAM_BYTES};
+pub use body::{Admission, BodyLimits, BodyStream, Coming, InTurn, RequestBody, STREAM_BYTES};
 pub use budget_figures::BudgetFigures;
 pub use call::{Call, Params};
 pub use cors::Cors;
@@ -49,6 +50,7 @@ pub use foreign::{Foreign, Vouched, Voucher};
 pub use nearest::{did_you_mean, nearest};
 pub use problem::{Kind, Named, Problem, ProblemParts, Violations};
 pub use query::{Query, QueryError};
+pub use quiet::QuietWaker;
 pub use refusals::{PROBLEMS, Refusals};
 pub use response::{Body, BodyError, Response, empty_response, json_response};
 pub use route::{

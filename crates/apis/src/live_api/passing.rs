@@ -118,11 +118,13 @@ impl<'a> Passing<'a> {
         now
     }
 
-    /// Records that it has answered or failed.
-    fn has_asked(&mut self) {
+    /// Records that it has answered or failed, and returns when.
+    fn has_asked(&mut self) -> Instant {
+        let now = Instant::now();
         if let (Some((_, time)), Some(begun)) = (&mut self.last, self.begun) {
-            *time = begun.elapsed();
+            *time = now - begun;
         }
+        now
     }
 
     /// Returns which upstream was asked last.
@@ -186,7 +188,7 @@ impl LiveApi {
         let time = whole.into_iter().chain(patience).min();
         let mut passing = Passing {
             groups,
-            path_and_query: format!("{rest}{query}"),
+            path_and_query: [rest, &query].concat(),
             whole,
             until: time.and_then(|time| Instant::now().checked_add(time)),
             attempts: Attempts::default(),
@@ -242,7 +244,7 @@ impl LiveApi {
             let begun = passing.asks(upstream);
             let open = upstream.call();
             let sent = passing.in_time(upstream.client().send(request)).await;
-            passing.has_asked();
+            let ended = passing.has_asked();
             let error = match sent {
                 Ok(Ok(answer)) => {
                     if let Sent::Stream(upload, _) = &body {
@@ -253,7 +255,7 @@ impl LiveApi {
                     if let Some(turn) = turn.take().filter(|_| is_done) {
                         turn.answered();
                     }
-                    upstream.counts.answered(begun.elapsed());
+                    upstream.counts.answered(ended - begun);
                     group.record(upstream, Ended::with(answer.status()));
                     return self.respond(answer, open, call, upstream.sent()).await;
                 }

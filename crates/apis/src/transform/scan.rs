@@ -1,9 +1,11 @@
 //! Finds where JSON values end, without reading what is in them.
 
-use memchr::memchr2;
-
 /// Deepest nesting that is read.
 const DEPTH_MAX: usize = 128;
+/// How many bytes of a string are looked at together: the compiler compares so many at once.
+const TOGETHER: usize = 32;
+/// How many bytes at the beginning of a string are looked at one by one, since most strings are short.
+const ONE_BY_ONE: usize = 16;
 
 /// A text is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -26,20 +28,23 @@ pub(crate) struct Member {
     pub(crate) value_end: usize,
 }
 
-/// Checks that a text is one JSON value with white space around it, and returns where the value
-/// begins and ends.
+/// Checks that a text is one JSON value with white space around it, and calls `found` for each member of one that
+/// is an object. Returns where the value begins and ends.
 ///
 /// # Errors
 ///
-/// [`NotJson`].
+/// [`NotJson`]; `found` was called for the members in front.
 ///
 /// Source: RFC 8259.
-pub(crate) fn check(text: &[u8]) -> Result<(usize, usize), NotJson> {
+pub(super) fn check(text: &[u8], found: impl FnMut(Member)) -> Result<(usize, usize), NotJson> {
     if let Err(error) = std::str::from_utf8(text) {
         return Err(NotJson { at: error.valid_up_to() });
     }
     let begin = blank(text, 0);
-    let end = value(text, begin, 0)?;
+    let end = match text.get(begin) {
+        Some(b'{') => members(text, begin, 0, found)?,
+        _ => value(text, begin, 0)?,
+    };
     let rest = blank(text, end);
     if rest == text.len() { Ok((begin, end)) } else { Err(NotJson { at: rest }) }
 }
@@ -127,16 +132,38 @@ fn string(text: &[u8], at: usize) -> Result<usize, NotJson> {
     expect(text, at, b'"')?;
     let mut from = at + 1;
     loop {
-        let found = memchr2(b'"', b'\\', &text[from..]).ok_or(NotJson { at: text.len() })?;
-        let stop = from + found;
-        if let Some(control) = text[from..stop].iter().position(|byte| *byte < 0x20) {
-            return Err(NotJson { at: from + control });
+        let stop = from + plain(&text[from..]);
+        match text.get(stop) {
+            Some(b'"') => return Ok(stop + 1),
+            Some(b'\\') => from = escape(text, stop)?,
+            // A control character, or the end of the text.
+            _ => return Err(NotJson { at: stop }),
         }
-        if text[stop] == b'"' {
-            return Ok(stop + 1);
-        }
-        from = escape(text, stop)?;
     }
+}
+
+/// Returns how many bytes of a string stand for themselves before the first that does not: a quote, a backslash
+/// or a control character.
+fn plain(text: &[u8]) -> usize {
+    let before_other = |part: &[u8]| {
+        let other = part.iter().position(|byte| *byte < 0x20 || *byte == b'"' || *byte == b'\\');
+        other.unwrap_or(part.len())
+    };
+    let mut at = before_other(&text[..text.len().min(ONE_BY_ONE)]);
+    if at < ONE_BY_ONE {
+        return at;
+    }
+    for together in text[at..].as_chunks::<TOGETHER>().0 {
+        // No byte is decided on by itself, so that all are compared at once.
+        let others = together.iter().fold(0_u8, |others, byte| {
+            others | u8::from(*byte < 0x20) | u8::from(*byte == b'"') | u8::from(*byte == b'\\')
+        });
+        if others != 0 {
+            break;
+        }
+        at += TOGETHER;
+    }
+    at + before_other(&text[at..])
 }
 
 /// Returns where the escape whose backslash is at `at` ends.
@@ -188,6 +215,10 @@ mod tests {
 
     use super::*;
 
+    fn check(text: &[u8]) -> Result<(usize, usize), NotJson> {
+        super::check(text, |_| {})
+    }
+
     #[test]
     fn what_is_json_is_what_a_parser_takes() {
         for text in [
@@ -218,6 +249,24 @@ mod tests {
         }
         assert_eq!(check(b"{\"a\":\xff}"), Err(NotJson { at: 5 }));
         assert_eq!(check(b" 12 "), Ok((1, 3)));
+    }
+
+    #[test]
+    fn a_string_of_any_length_ends_at_its_quote_and_nowhere_else() {
+        for length in 0..200 {
+            let letters = "é".repeat(length / 2) + &"x".repeat(length % 2);
+            let text = format!("\"{letters}\" ");
+            assert_eq!(string(text.as_bytes(), 0), Ok(letters.len() + 2), "{length}");
+            assert_eq!(string(&text.as_bytes()[..=length], 0), Err(NotJson { at: length + 1 }));
+            for (at, byte) in [(length / 3, 0), (length / 2, 0x1f), (length, b'\n')] {
+                let mut text = format!("\"{}\"", "x".repeat(at + 1 + length)).into_bytes();
+                text[at + 1] = byte;
+                assert_eq!(string(&text, 0), Err(NotJson { at: at + 1 }), "{length}");
+            }
+            let escaped = format!("\"{letters}\\\"{letters}\\\\\"{letters}");
+            let end = 2 * letters.len() + 6;
+            assert_eq!(string(escaped.as_bytes(), 0), Ok(end), "{length}");
+        }
     }
 
     #[test]

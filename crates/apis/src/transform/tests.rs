@@ -87,6 +87,17 @@ fn a_name_that_is_taken_is_given_to_the_renamed_member() {
 }
 
 #[test]
+fn a_body_with_more_members_than_are_kept_is_changed_too() {
+    let members: Vec<String> = (0..=KEPT_MAX).map(|number| format!("\"m{number}\":1")).collect();
+    let last = format!("m{KEPT_MAX}");
+    let body = format!("{{{}}}", members.join(","));
+
+    let operations = json!([{"op": "rename", "path": format!("/{last}"), "to": "z"}]);
+
+    assert_eq!(changed(operations, &body), body.replace(&format!("\"{last}\""), "\"z\""));
+}
+
+#[test]
 fn operations_follow_each_other() {
     let operations = json!([
         {"op": "rename", "path": "/a", "to": "b"},
@@ -354,6 +365,23 @@ proptest! {
                 }
             }
         }
+    }
+
+    #[test]
+    fn renames_that_are_done_at_once_do_what_they_do_one_after_the_other(
+        body in any_doubled_json(),
+        renames in prop::collection::vec(("[a-d]", "[a-d]"), 1..5),
+    ) {
+        let rename = |(from, to)| Operation::Rename { path: format!("/{from}"), to };
+        let renames: Vec<Operation> = renames.into_iter().map(rename).collect();
+        // Behind another operation they are not done at once.
+        let nothing = Operation::Drop { path: "/z/z".into() };
+        let one_by_one: Vec<Operation> = [nothing].into_iter().chain(renames.clone()).collect();
+        let [at_once, one_by_one] =
+            [renames, one_by_one].map(|operations| Transform::new(&operations).unwrap());
+
+        prop_assert_eq!((at_once.passes(), one_by_one.passes() > 2), (1, true));
+        prop_assert_eq!(at_once.apply(body.as_bytes()), one_by_one.apply(body.as_bytes()));
     }
 
     #[test]

@@ -120,6 +120,27 @@ async fn waiting_for_an_answer_has_a_time_limit() {
 }
 
 #[tokio::test]
+async fn the_time_for_an_answer_begins_anew_on_a_kept_connection() {
+    let server = Server::start(|_, mut stream| async move {
+        for _ in 0..3 {
+            read_request(&mut stream).await;
+            tokio::time::sleep(6 * SHORT).await;
+            stream.write_all(answer(200, "", "x").as_bytes()).await.unwrap();
+        }
+        tokio::time::sleep(LONG).await;
+    })
+    .await;
+    let client = client(|settings| settings.times.answer = 10 * SHORT);
+
+    for _ in 0..3 {
+        assert_eq!(send(&client, server.get()).await.unwrap().0, 200);
+    }
+
+    assert_eq!(late(&client, server.get()).await, Some(Phase::Answer));
+    assert_eq!(server.accepted(), 1);
+}
+
+#[tokio::test]
 async fn an_answer_has_a_time_limit_although_early_hints_never_end() {
     let server = Server::start(|_, mut stream| async move {
         read_request(&mut stream).await;

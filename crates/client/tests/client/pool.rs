@@ -53,6 +53,39 @@ async fn a_kept_connection_that_the_server_closed_is_renewed() {
 }
 
 #[tokio::test]
+async fn what_comes_unasked_on_a_kept_connection_is_no_answer_and_nothing_is_sent_there() {
+    for waits in [false, true] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        let server = Server::start(move |number, mut stream| {
+            let count = Arc::clone(&count);
+            async move {
+                read_request(&mut stream).await;
+                let own = answer(200, "", &number.to_string());
+                let planted = answer(200, "", "planted");
+                let [first, second] =
+                    if waits { [own, planted] } else { [own + &planted, String::new()] };
+                stream.write_all(first.as_bytes()).await.unwrap();
+                tokio::time::sleep(SHORT / 4).await;
+                _ = stream.write_all(second.as_bytes()).await;
+                while read_request(&mut stream).await.is_some() {
+                    count.fetch_add(1, Ordering::SeqCst);
+                }
+            }
+        })
+        .await;
+        let client = client(|_| {});
+
+        for number in 0..3 {
+            let sent = send(&client, Request::post(server.url("/"), "a")).await;
+            assert_eq!(sent.unwrap(), (200, number.to_string()), "{waits}");
+            tokio::time::sleep(SHORT).await;
+        }
+        assert_eq!((server.accepted(), asked.load(Ordering::SeqCst)), (3, 0), "{waits}");
+    }
+}
+
+#[tokio::test]
 async fn an_idle_connection_can_be_kept_without_a_limit() {
     let server = Server::answering(|_, _| answer(200, "", "")).await;
     let client = client(|settings| settings.pool.idle = Duration::MAX);

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, Re
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
 use super::framing::Framing;
+use super::seldom::Seldom;
 use super::wire::Wire;
 use crate::budget::Taken;
 use crate::caller::{Caller, Leave};
@@ -35,7 +36,7 @@ pub(super) struct Connection {
     framing: Framing,
     caller: Arc<Caller>,
     times: Times,
-    timer: Pin<Box<Sleep>>,
+    timer: Seldom<Sleep>,
     running: Option<Limit>,
     /// When a byte was last read or written.
     stirred: Instant,
@@ -86,7 +87,7 @@ impl Connection {
             framing: Framing::new(),
             caller,
             times,
-            timer: Box::pin(sleep(times.header)),
+            timer: Seldom::new(sleep(times.header)),
             running: None,
             stirred: Instant::now(),
             blocked: None,
@@ -170,10 +171,10 @@ impl Connection {
                 Limit::Head(_) => Instant::now() + self.times.header,
                 Limit::Quiet => self.next_look(self.stirred + self.times.quiet),
             };
-            self.timer.as_mut().reset(end);
+            self.timer.changed().reset(end);
             self.running = Some(limit);
         }
-        while self.timer.as_mut().poll(cx).is_ready() {
+        while Pin::new(&mut self.timer).poll(cx).is_ready() {
             // The timer is not reset at every read and write; it is checked only when it fires.
             let now = Instant::now();
             let quiet_since = if self.caller.has_requests() { now } else { self.stirred };
@@ -189,7 +190,7 @@ impl Connection {
                 return false;
             }
             let end = self.next_look(quiet_until);
-            self.timer.as_mut().reset(end);
+            self.timer.changed().reset(end);
         }
         false
     }

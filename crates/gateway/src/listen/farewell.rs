@@ -1,11 +1,12 @@
 //! Serves a connection until it ends, which the server may want sooner than the caller.
 #![expect(clippy::disallowed_methods, reason = "a connection that is closed has a last time limit")]
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::task::Context;
 use std::time::Duration;
 
-use homeroom_http::Response;
+use homeroom_http::{QuietWaker, Response};
 use http::Request;
 use hyper::body::Incoming;
 use hyper::rt::{Read, Write};
@@ -17,6 +18,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::connection::Connection;
+use super::seldom::Seldom;
 use crate::caller::{Caller, Leave};
 
 /// How long a caller that keeps an idle connection open has to leave it. Another connection is
@@ -57,6 +59,16 @@ where
     }
 }
 
+/// Why a connection that is served is to end.
+enum Leaving {
+    /// Its caller is told to leave.
+    Told,
+    /// The caller was told before, and has not left in time.
+    Late,
+    /// The server stops.
+    Draining,
+}
+
 /// Waits until something arrives on a connection that rests. Returns false where it ends: nothing
 /// arrives in time, the server stops, or the caller is told to leave.
 pub(super) async fn woken(
@@ -88,33 +100,46 @@ pub(super) async fn serve(
     draining: &mut watch::Receiver<()>,
 ) -> bool {
     let mut is_draining = false;
+    let mut waker = QuietWaker::default();
     // When to cut off a caller that was asked to leave.
     let mut end: Option<Instant> = None;
     loop {
         let next = if end.is_none() { Leave::Politely } else { Leave::AtOnce };
-        tokio::select! {
-            ended = &mut served => {
+        let leaving = Seldom::new(async {
+            tokio::select! {
+                () = caller.told_to(next) => Leaving::Told,
+                () = sleep_until(end.unwrap_or_else(Instant::now)), if end.is_some() => Leaving::Late,
+                _ = draining.changed(), if !is_draining => Leaving::Draining,
+            }
+        });
+        let mut ending = poll_fn(|cx| {
+            let waker = waker.of(cx.waker());
+            served.as_mut().poll(&mut Context::from_waker(waker))
+        });
+        let leaving = tokio::select! {
+            ended = &mut ending => {
                 if let Err(error) = &ended {
                     tracing::trace!(%error, "a connection ended early");
                 }
                 return ended.is_ok() && !is_draining && end.is_none();
             }
-            () = caller.told_to(next) => {
-                if caller.shall(Leave::AtOnce) {
-                    tracing::trace!("a connection was cut to make room");
-                    return false;
-                }
+            leaving = leaving => leaving,
+        };
+        match leaving {
+            Leaving::Told if caller.shall(Leave::AtOnce) => {
+                tracing::trace!("a connection was cut to make room");
+                return false;
+            }
+            Leaving::Told => {
                 served.as_mut().end();
                 end = Some(Instant::now() + FAREWELL_TIME_MAX);
             }
-            () = sleep_until(end.unwrap_or_else(Instant::now)), if end.is_some() => {
-                if !caller.is_at_work() {
-                    tracing::trace!("a connection that was told to close was cut");
-                    return false;
-                }
-                end = Some(Instant::now() + FAREWELL_TIME_MAX);
+            Leaving::Late if !caller.is_at_work() => {
+                tracing::trace!("a connection that was told to close was cut");
+                return false;
             }
-            _ = draining.changed(), if !is_draining => {
+            Leaving::Late => end = Some(Instant::now() + FAREWELL_TIME_MAX),
+            Leaving::Draining => {
                 is_draining = true;
                 served.as_mut().end();
             }

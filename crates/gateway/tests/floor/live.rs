@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use homeroom_access::{ApiClient, Call};
-use homeroom_http::{Guard, Problem, Response, Route, handler, json_response};
+use homeroom_http::{
+    BodyLimits, Guard, Problem, RequestBody, Response, Route, handler, json_response,
+};
 use homeroom_testkit::FULL_ACCESS;
 use http::{Method, StatusCode};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::{Server, client};
 
@@ -75,6 +79,69 @@ async fn no_change_of_routes_or_of_other_keys_makes_a_token_be_verified_again() 
         server.send(Method::GET, "/apis/api0/v1/operation0/1", &headers, "").await;
         assert_eq!(server.metric("homeroom_credentials_verified_total"), verified + 1);
     }
+}
+
+/// The route of an API that says whether a body was there when it was called, and how long it is.
+fn bodies(base: &str) -> Vec<Route<ApiClient>> {
+    let answer = handler(&(), |(), mut call: Call| async move {
+        let is_there = matches!(call.body, RequestBody::Bytes(_));
+        let length = call.read_body().await?.len();
+        Ok(json_response(StatusCode::OK, format!("{is_there} {length}")))
+    });
+    let guard = Guard::Token { scope: "data" };
+    let route = Route::new(Method::POST, format!("{base}/bodies"), guard, answer);
+    vec![route.with_body(BodyLimits::of_bytes(1 << 20))]
+}
+
+#[tokio::test]
+async fn a_body_is_there_if_all_of_it_came_with_its_head_and_arrives_otherwise() {
+    let server = Server::start().await;
+    server.door.live().publish(bodies("/apis/pay/v1")).unwrap();
+    let bearer = server.key().await.bearer;
+    let asked = async |headers: &str, parts: &[&str], breaks_off: bool| {
+        let head = format!(
+            "POST /apis/pay/v1/bodies HTTP/1.1\r\nhost: a\r\nauthorization: {bearer}\r\n\
+             connection: close\r\n{headers}\r\n\r\n"
+        );
+        let mut stream = server.connect(&format!("{head}{}", parts[0])).await;
+        if headers.contains("expect") {
+            assert_eq!(crate::support::head(&mut stream).await, "HTTP/1.1 100 Continue\r\n\r\n");
+        }
+        for part in &parts[1..] {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            stream.write_all(part.as_bytes()).await.unwrap();
+        }
+        if breaks_off {
+            stream.shutdown().await.unwrap();
+        }
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        let status = answer.split(' ').nth(1).unwrap_or_default().to_owned();
+        (status, answer.split("\r\n\r\n").nth(1).unwrap_or_default().to_owned())
+    };
+    let (long, longer) = ("x".repeat(4 << 10), "x".repeat(17 << 10));
+    let [of_long, of_longer] =
+        [&long, &longer].map(|text| format!("content-length: {}", text.len()));
+
+    for (headers, parts, expected) in [
+        ("content-length: 5", &["whole"][..], "true 5"),
+        (of_long.as_str(), &[long.as_str()], "true 4096"),
+        (of_longer.as_str(), &[longer.as_str()], "false 17408"),
+        ("content-length: 8", &["half", "rest"], "false 8"),
+        ("content-length: 9", &["one", "two", "six"], "false 9"),
+        ("content-length: 4", &["", "late"], "false 4"),
+        ("content-length: 5\r\nexpect: 100-continue", &["", "asked"], "false 5"),
+        ("transfer-encoding: chunked", &["2\r\nab\r\n0\r\n\r\n"], "false 2"),
+    ] {
+        let expected = ("200".to_owned(), expected.to_owned());
+        assert_eq!(asked(headers, parts, false).await, expected, "{headers} {}", parts.len());
+    }
+    for parts in [&["part"][..], &["pa", "rt"]] {
+        let (status, _) = asked("content-length: 5", parts, true).await;
+        assert_ne!(status, "200", "it broke off: {parts:?}");
+    }
+    assert_eq!(server.metric("homeroom_budget_used{budget=\"in_flight\"}"), 0);
+    assert_eq!(server.metric("homeroom_budget_used{budget=\"awaited\"}"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
