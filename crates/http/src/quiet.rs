@@ -26,7 +26,7 @@ pub(crate) fn quietly<T>(act: impl FnOnce() -> T) -> T {
 }
 
 /// A waker for the connection of a task. It wakes the task, unless a part takes the last bytes of a request's body
-/// at that moment ([`RequestBody::at_hand`](crate::RequestBody::at_hand)).
+/// at that moment (`RequestBody::at_hand`).
 #[derive(Debug, Default)]
 pub struct QuietWaker(Option<(Waker, Waker)>);
 
