@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Context;
 use std::time::{Duration, Instant};
 
@@ -69,6 +69,9 @@ pub(crate) struct Caller {
     entrance: Option<Arc<Entrance>>,
     /// Whether it was let in and has not left.
     is_inside: AtomicBool,
+    /// Whether it waits to be let in, and its wait.
+    is_outside: AtomicBool,
+    waiting: Mutex<Option<Arc<Waiting>>>,
     /// A [`Leave`], or 0 while it may stay.
     leave: AtomicU8,
     told: Notify,
@@ -123,6 +126,8 @@ impl Caller {
             other_protocol: AtomicBool::new(false),
             entrance: None,
             is_inside: AtomicBool::new(false),
+            is_outside: AtomicBool::new(false),
+            waiting: Mutex::default(),
             leave: AtomicU8::new(0),
             told: Notify::new(),
         }
@@ -136,34 +141,62 @@ impl Caller {
         self
     }
 
-    /// Asks to be let in with the next request; whoever has to wait is woken. The last request's owner counts,
-    /// since this one is not read yet.
-    pub(crate) fn enter(&self, cx: &Context<'_>) -> Result<(), Arc<Waiting>> {
-        let Some(entrance) = self.entrance.as_ref().filter(|entrance| entrance.is_needed()) else {
-            return Ok(());
-        };
+    /// Returns whether it may go on with its next request; otherwise its task is woken when it may. The last
+    /// request's owner counts, since this one is not read yet.
+    pub(crate) fn is_let_in(&self, cx: &Context<'_>) -> bool {
+        let Some(entrance) = &self.entrance else { return true };
+        if self.is_inside.load(Ordering::Acquire) {
+            return true;
+        }
+        if self.is_outside() {
+            let mut waiting = self.waiting();
+            let is_in = waiting.as_ref().is_none_or(|waiting| waiting.is_let_in(cx));
+            if is_in {
+                self.was_let_in(&mut waiting);
+            }
+            return is_in;
+        }
+        if !entrance.is_needed() {
+            return true;
+        }
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let owner = last.as_ref().map(|(_, holder)| holder).or(self.address.as_ref());
         let owner = owner.map_or(0, |holder| holder.number());
         drop(last);
-        entrance.enter(owner, cx)?;
-        self.was_let_in();
-        Ok(())
+        match entrance.enter(owner, cx) {
+            Ok(()) => self.is_inside.store(true, Ordering::Release),
+            Err(waiting) => {
+                *self.waiting() = Some(waiting);
+                self.is_outside.store(true, Ordering::Release);
+            }
+        }
+        !self.is_outside()
     }
 
-    /// Records that it was let in.
-    pub(crate) fn was_let_in(&self) {
+    /// Records that its connection is polled: where it was let in, it uses that now.
+    pub(crate) fn is_polled(&self) {
+        if self.is_outside() {
+            let mut waiting = self.waiting();
+            if waiting.as_ref().is_some_and(|waiting| waiting.has_turn()) {
+                self.was_let_in(&mut waiting);
+            }
+        }
+    }
+
+    fn was_let_in(&self, waiting: &mut Option<Arc<Waiting>>) {
+        *waiting = None;
         self.is_inside.store(true, Ordering::Release);
+        self.is_outside.store(false, Ordering::Release);
     }
 
-    /// Returns whether it was let in and has not left.
-    pub(crate) fn is_inside(&self) -> bool {
-        self.is_inside.load(Ordering::Acquire)
+    /// Returns whether it has sent something that is not read, or not worked on, because others are let in first.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.is_outside.load(Ordering::Acquire)
     }
 
-    /// Leaves, if it was let in: its request is answered, or waits for something else than the processor.
+    /// Leaves, if it was let in: its request is answered, or it waits for something else than the processor.
     pub(crate) fn leaves(&self) {
-        if self.is_inside()
+        if self.is_inside.load(Ordering::Acquire)
             && self.is_inside.swap(false, Ordering::AcqRel)
             && let Some(entrance) = &self.entrance
         {
@@ -171,11 +204,19 @@ impl Caller {
         }
     }
 
-    /// Ends a wait to be let in.
-    pub(crate) fn gives_up(&self, waiting: &Waiting) {
-        if let Some(entrance) = &self.entrance {
-            entrance.give_up(waiting);
+    /// Leaves for good, also where it waits to be let in.
+    pub(crate) fn goes(&self) {
+        self.leaves();
+        if let Some(waiting) = self.waiting().take()
+            && let Some(entrance) = &self.entrance
+        {
+            self.is_outside.store(false, Ordering::Release);
+            entrance.give_up(&waiting);
         }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Option<Arc<Waiting>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns its connection and the address that it came from.
@@ -285,7 +326,8 @@ impl Caller {
         if self.sending.is_under_way() {
             return self.sending.is_stalled(now).then_some(Idleness::Waits);
         }
-        let is_idle = !self.has_requests() && self.held(Capacity::Streams) == 0;
+        let is_idle =
+            !self.has_requests() && !self.is_outside() && self.held(Capacity::Streams) == 0;
         Some(if is_idle { Idleness::Idle } else { Idleness::Waits })
     }
 }
@@ -295,7 +337,7 @@ impl Caller {
 pub(crate) enum Idleness {
     /// It has no request.
     Idle,
-    /// It has a request that waits for the caller.
+    /// It has a request that waits for the caller, or to be let in.
     Waits,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A thousand connections of one client that all have sent something would each be read and answered before
 //! whoever comes next. So only some are let in at a time. Of the others nothing is read meanwhile; owners,
-//! which are keys or addresses, take turns. A connection leaves when its request has been answered, or waits
-//! for something else than the processor.
+//! which are keys or addresses, take turns. A connection holds its place only while its task is being polled,
+//! or has been woken to be let in and was not polled yet.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,10 +36,15 @@ const LET_IN: u8 = 1;
 const GONE: u8 = 2;
 
 impl Waiting {
+    /// Returns whether it was let in.
+    pub(crate) fn has_turn(&self) -> bool {
+        self.state.load(Ordering::Acquire) == LET_IN
+    }
+
     /// Returns whether it was let in; otherwise the task is woken when it is.
     pub(crate) fn is_let_in(&self, cx: &Context<'_>) -> bool {
         let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.state.load(Ordering::Acquire) == LET_IN {
+        if self.has_turn() {
             return true;
         }
         if !waker.will_wake(cx.waker()) {
@@ -95,7 +100,7 @@ impl Entrance {
         // Whoever has left just now may not have seen that somebody waits.
         let woken = self.let_in(&mut lanes);
         drop(lanes);
-        let is_in = waiting.state.load(Ordering::Acquire) == LET_IN;
+        let is_in = waiting.has_turn();
         for waker in woken {
             if !is_in || !waker.will_wake(cx.waker()) {
                 waker.wake();
@@ -129,10 +134,10 @@ impl Entrance {
         BudgetFigures { name: "entrance", size, used, refused: 0 }
     }
 
-    /// Returns how many wait, some of whom may be gone.
-    #[cfg(test)]
-    pub(crate) fn outside(&self) -> usize {
-        self.outside.load(Ordering::SeqCst)
+    /// Returns how many wait outside, of at most so many connections; some may be gone.
+    pub(crate) fn waiting(&self, connections: usize) -> BudgetFigures {
+        let used = self.outside.load(Ordering::Relaxed) as u64;
+        BudgetFigures { name: "entrance_waiting", size: connections as u64, used, refused: 0 }
     }
 
     fn takes_place(&self) -> bool {

@@ -87,7 +87,10 @@ impl FrontDoor {
         metrics.watch_queues(move || waiting.figures().to_vec());
         let pacing = Arc::new(Pacing::new(Arc::clone(budgets.held())));
         let held = Arc::clone(budgets.held());
-        metrics.watch_queues(move || vec![held.figures(), entrance.figures()]);
+        let connections = limits.connections;
+        metrics.watch_queues(move || {
+            vec![held.figures(), entrance.figures(), entrance.waiting(connections)]
+        });
         let (connected, size) = (Arc::clone(&callers), limits.waiting_connections);
         metrics.watch_queues(move || vec![connected.waiting(size)]);
         Ok(Self {

@@ -16,8 +16,8 @@ mod wire;
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use h2::Reason;
@@ -317,6 +317,10 @@ async fn answer(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response,
     let Desk { door, caller } = &*desk;
     let one = caller.one();
     let (head, body) = request.into_parts();
+    if head.version <= Version::HTTP_11 {
+        // It may have been read in pieces, or with the one before.
+        poll_fn(|cx| if caller.is_let_in(cx) { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
     // Each HTTP/2 answer waits for the caller's flow control on its own.
     let (small, place) = match head.version {
         Version::HTTP_2 => match door.stream(caller, &head) {
@@ -331,10 +335,7 @@ async fn answer(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response,
     let is_last = door.is_leaving() && head.version <= Version::HTTP_11;
     let mut answer = match malformed(&head) {
         Some(fault) => FrontDoor::refuse(&head, fault),
-        None => {
-            let answer = pin!(door.answer_to(caller, head, RequestBody::from(body)));
-            until_it_waits(caller, answer).await
-        }
+        None => door.answer_to(caller, head, RequestBody::from(body)).await,
     };
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         caller.changed_protocol();
@@ -348,14 +349,4 @@ async fn answer(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response,
         return Ok(answer);
     }
     Ok(caller.sending.follow(answer, small, place, Instant::now()))
-}
-
-/// Does some work for a caller, who stays inside until it waits for the first time.
-async fn until_it_waits<T>(caller: &Caller, mut work: Pin<&mut impl Future<Output = T>>) -> T {
-    poll_fn(|cx| {
-        let polled = work.as_mut().poll(cx);
-        caller.leaves();
-        polled
-    })
-    .await
 }

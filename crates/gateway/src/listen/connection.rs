@@ -20,7 +20,6 @@ use super::wire::Wire;
 use crate::budget::Taken;
 use crate::caller::{Caller, Leave};
 use crate::callers::Registered;
-use crate::entrance::Waiting;
 
 /// How long the server goes on reading from a connection that it has closed.
 const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
@@ -48,8 +47,6 @@ pub(super) struct Connection {
     pub(super) may_rest: bool,
     /// Whether it has been idle for so long that it rests. To hyper it looks closed.
     rests: bool,
-    /// The wait until its next request may be read.
-    waiting: Option<Arc<Waiting>>,
 }
 
 /// A connection's place in the budget and in the list of callers, held until it is dropped.
@@ -94,7 +91,6 @@ impl Connection {
             is_over: false,
             may_rest: false,
             rests: false,
-            waiting: None,
         }
     }
 
@@ -130,6 +126,7 @@ impl Connection {
     fn is_idle(&self) -> bool {
         self.framing.is_between_requests()
             && !self.caller.has_requests()
+            && !self.caller.is_outside()
             && !self.caller.has_other_protocol()
             && !self.caller.sending.is_under_way()
             && !self.caller.sending.is_streaming()
@@ -143,23 +140,11 @@ impl Connection {
 
     /// Returns whether a request has arrived that may not be read yet, because others are let in first.
     fn is_kept_out(&mut self, cx: &mut Context<'_>) -> bool {
-        if let Some(waiting) = &self.waiting {
-            if !waiting.is_let_in(cx) {
-                return true;
-            }
-            self.waiting = None;
-            self.caller.was_let_in();
-            return false;
-        }
-        let is_next = self.framing.is_between_requests()
+        self.framing.is_between_requests()
             && !self.caller.has_requests()
-            && !self.caller.is_inside()
-            && !self.caller.has_other_protocol();
-        if !is_next || self.stream().poll_readable(cx).is_pending() {
-            return false;
-        }
-        self.waiting = self.caller.enter(cx).err();
-        self.waiting.is_some()
+            && !self.caller.has_other_protocol()
+            && self.stream().poll_readable(cx).is_ready()
+            && !self.caller.is_let_in(cx)
     }
 
     /// Returns whether a time limit has passed while nothing arrived.
@@ -255,15 +240,9 @@ impl AsyncRead for Connection {
                 return Poll::Ready(Ok(()));
             }
         }
-        if this.is_kept_out(cx) {
-            return Poll::Pending;
-        }
         let before = buffer.filled().len();
-        let read = this.stream().poll_read(cx, buffer);
-        if read.is_pending() && !this.caller.has_requests() {
-            // It has sent a part of a request, or nothing.
-            this.caller.leaves();
-        }
+        let read =
+            if this.is_kept_out(cx) { Poll::Pending } else { this.stream().poll_read(cx, buffer) };
         if read.is_pending() && this.is_late(cx) {
             this.is_over = true;
             return Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "nothing arrived in time")));
@@ -324,10 +303,7 @@ impl Drop for Connection {
     ///
     /// Source: RFC 9112 §9.6.
     fn drop(&mut self) {
-        if let Some(waiting) = self.waiting.take() {
-            self.caller.gives_up(&waiting);
-        }
-        self.caller.leaves();
+        self.caller.goes();
         let (Some(stream), place) = (self.stream.take(), self.place.take()) else { return };
         if self.is_over || self.caller.is_leaving() {
             return;
@@ -353,19 +329,22 @@ async fn pass_over(mut stream: Wire) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
-    use homeroom_http::json_response;
+    use bytes::Bytes;
+    use homeroom_http::{Body, BodyError, json_response};
     use http::{Request, StatusCode};
-    use hyper::body::Incoming;
+    use hyper::body::{Frame, Incoming};
     use hyper::service::service_fn;
     use hyper_util::rt::{TokioExecutor, TokioIo};
     use hyper_util::server::conn::auto;
     use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::{mpsc, watch};
 
+    use super::super::conversation::{Versions, converse};
     use super::*;
     use crate::budget::{Budget, Capacity};
-    use crate::caller::Way;
+    use crate::caller::{Idleness, Way};
     use crate::callers::Callers;
     use crate::entrance::Entrance;
 
@@ -403,10 +382,34 @@ mod tests {
     struct Guest {
         client: TcpStream,
         caller: Arc<Caller>,
-        entrance: Arc<Entrance>,
+        /// Whether what is asked next is answered with what is sent as a part, without end.
+        streams: Arc<AtomicBool>,
+        part: mpsc::UnboundedSender<&'static str>,
+        drain: watch::Sender<()>,
+    }
+
+    /// A stream of parts, without end.
+    struct Parts(Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<&'static str>>>);
+
+    impl hyper::body::Body for Parts {
+        type Data = Bytes;
+        type Error = BodyError;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+        ) -> Poll<Option<std::result::Result<Frame<Bytes>, BodyError>>> {
+            let mut parts = self.0.try_lock().expect("one request is open at a time");
+            parts.poll_recv(cx).map(|part| part.map(|part| Ok(Frame::data(part.into()))))
+        }
     }
 
     async fn guest(entrance: &Arc<Entrance>) -> Guest {
+        guest_who(entrance, PATIENCE).await
+    }
+
+    /// A guest who may be silent for so long.
+    async fn guest_who(entrance: &Arc<Entrance>, quiet: Duration) -> Guest {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
@@ -415,22 +418,31 @@ mod tests {
         let connections = Budget::new(Capacity::Connections, 1, 0);
         let taken = Taken::of(connections, caller.holders(), 1).unwrap();
         let place = Place { _taken: taken, _registered: callers.register(&caller) };
-        let times = Times { header: PATIENCE, quiet: PATIENCE, rest: PATIENCE };
+        let times = Times { header: PATIENCE, quiet, rest: PATIENCE };
         let connection = Connection::new(Wire::Bare(stream), place, Arc::clone(&caller), times);
-        let asking = Arc::clone(&caller);
+        let (part, parts) = mpsc::unbounded_channel();
+        let parts = Arc::new(tokio::sync::Mutex::new(parts));
+        let (asking, streams) = (Arc::clone(&caller), Arc::new(AtomicBool::new(false)));
+        let is_streamed = Arc::clone(&streams);
         let service = service_fn(move |_: Request<Incoming>| {
             let (caller, one) = (Arc::clone(&asking), asking.one());
+            let (parts, is_streamed) = (Arc::clone(&parts), Arc::clone(&is_streamed));
             async move {
                 drop(one);
                 caller.leaves();
-                Ok::<_, Error>(json_response(StatusCode::OK, "\"well\""))
+                let whole = json_response(StatusCode::OK, "\"well\"");
+                let is_streamed = is_streamed.load(Ordering::Relaxed);
+                Ok::<_, h2::Error>(if is_streamed {
+                    whole.map(|_| Body::stream(Parts(parts)))
+                } else {
+                    whole
+                })
             }
         });
-        tokio::spawn(async move {
-            let builder = auto::Builder::new(TokioExecutor::new());
-            builder.serve_connection(TokioIo::new(connection), service).await
-        });
-        Guest { client, caller, entrance: Arc::clone(entrance) }
+        let (drain, draining) = watch::channel(());
+        let (connection, versions) = (Box::new(connection), Arc::new(Versions::new()));
+        tokio::spawn(converse(connection, service, versions, Arc::clone(&caller), draining));
+        Guest { client, caller, streams, part, drain }
     }
 
     impl Guest {
@@ -448,17 +460,45 @@ mod tests {
 
         /// Waits until it has been noticed that something has arrived.
         async fn is_noticed(&self) {
-            while self.entrance.outside() == 0 {
-                tokio::task::yield_now().await;
+            until(|| self.caller.is_outside()).await;
+        }
+
+        /// Asks, and reads the beginning of an answer that does not end.
+        async fn is_answered_for_long(&mut self) {
+            self.streams.store(true, Ordering::Relaxed);
+            self.asks().await;
+            self.part.send("\"well\"").unwrap();
+            self.has_come("\"well\"").await;
+        }
+
+        async fn has_come(&mut self, part: &str) {
+            let mut said = vec![];
+            while !String::from_utf8_lossy(&said).contains(part) {
+                let read = timeout(PATIENCE, self.client.read_buf(&mut said)).await;
+                assert_ne!(read.expect("it is sent").unwrap(), 0, "it ended");
             }
         }
     }
 
+    async fn until(is_so: impl Fn() -> bool) {
+        let waits = async {
+            while !is_so() {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, waits).await.expect("it comes to that");
+    }
+
+    /// An entrance for one, with more connections than that.
+    fn narrow() -> Arc<Entrance> {
+        let entrance = Arc::new(Entrance::new(1));
+        entrance.has_come();
+        entrance
+    }
+
     #[tokio::test]
     async fn a_request_is_read_when_its_connection_is_let_in() {
-        let entrance = Arc::new(Entrance::new(1));
-        // There are more connections than are let in at a time.
-        entrance.has_come();
+        let entrance = narrow();
         let inside = Context::from_waker(std::task::Waker::noop());
         let mut guest = guest(&entrance).await;
         for _ in 0..3 {
@@ -487,12 +527,79 @@ mod tests {
 
         guest.is_answered().await;
         slow.client.write_all(b"st: a\r\n\r\n").await.unwrap();
-        while !slow.caller.has_asked.load(Ordering::Relaxed) {
-            tokio::task::yield_now().await;
+        until(|| slow.caller.has_asked.load(Ordering::Relaxed)).await;
+        until(|| entrance.figures().used == 0).await;
+    }
+
+    #[tokio::test]
+    async fn who_sends_more_while_an_answer_is_sent_keeps_nobody_out() {
+        for more in ["G", "GET / HTTP/1.1\r\nhost: a\r\n\r\nG"] {
+            let entrance = narrow();
+            let mut long = guest(&entrance).await;
+            long.is_answered_for_long().await;
+
+            long.client.write_all(more.as_bytes()).await.unwrap();
+            long.part.send("next").unwrap();
+            long.has_come("next").await;
+            // What was sent has been noticed by now, and once more, for good measure.
+            long.client.write_all(b"E").await.unwrap();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+
+            assert_eq!(entrance.figures().used, 0, "{more:?}");
+            let mut other = guest(&entrance).await;
+            other.asks().await;
+            other.is_answered().await;
         }
-        while entrance.figures().used > 0 {
-            tokio::task::yield_now().await;
-        }
+    }
+
+    #[tokio::test]
+    async fn who_is_let_in_while_nothing_is_read_of_it_keeps_nobody_out() {
+        let entrance = narrow();
+        let inside = Context::from_waker(std::task::Waker::noop());
+        let mut long = guest(&entrance).await;
+        long.is_answered_for_long().await;
+        assert!(entrance.enter(0, &inside).is_ok());
+        long.client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        long.is_noticed().await;
+
+        entrance.leave();
+
+        until(|| entrance.figures().used == 0 && !long.caller.is_outside()).await;
+    }
+
+    #[tokio::test]
+    async fn a_request_that_waits_to_be_let_in_is_answered_by_a_server_that_stops() {
+        let entrance = narrow();
+        let inside = Context::from_waker(std::task::Waker::noop());
+        let mut guest = guest(&entrance).await;
+        assert!(entrance.enter(0, &inside).is_ok());
+        guest.asks().await;
+        guest.is_noticed().await;
+        assert_eq!(guest.caller.idleness(std::time::Instant::now()), Some(Idleness::Waits));
+
+        guest.drain.send(()).unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        entrance.leave();
+
+        guest.is_answered().await;
+        let ended = timeout(PATIENCE, guest.client.read_to_end(&mut vec![])).await;
+        assert_eq!(ended.expect("it ends").unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn who_is_kept_out_and_silent_for_too_long_is_closed() {
+        let entrance = narrow();
+        let inside = Context::from_waker(std::task::Waker::noop());
+        let mut guest = guest_who(&entrance, Duration::from_millis(50)).await;
+        assert!(entrance.enter(0, &inside).is_ok());
+        guest.asks().await;
+
+        let ended = timeout(PATIENCE, guest.client.read_to_end(&mut vec![])).await;
+
+        assert!(ended.is_ok());
+        assert!(!guest.caller.has_asked.load(Ordering::Relaxed));
+        entrance.leave();
+        assert_eq!(entrance.figures().used, 0);
     }
 
     #[tokio::test]

@@ -93,13 +93,18 @@ pub(super) async fn woken(
 /// further requests: HTTP/1.1 closes it between two requests, HTTP/2 sends the caller a GOAWAY
 /// first (RFC 9113 §6.8). A caller told to leave politely has [`FAREWELL_TIME_MAX`] to do so; a
 /// request that the server is already working on is still answered. A caller told to leave at once
-/// is cut off.
+/// is cut off. A request that has arrived and waits to be let in is read and answered first.
+///
+/// A connection on HTTP/1 that does nothing more at the moment waits for something else than the processor, so it
+/// leaves the entrance whenever it was polled.
 pub(super) async fn serve(
     mut served: Pin<&mut impl Served>,
     caller: &Caller,
     draining: &mut watch::Receiver<()>,
 ) -> bool {
     let mut is_draining = false;
+    // Whether it is still to be told to take no further requests.
+    let mut shall_end = false;
     let mut waker = QuietWaker::default();
     // When to cut off a caller that was asked to leave.
     let mut end: Option<Instant> = None;
@@ -113,8 +118,21 @@ pub(super) async fn serve(
             }
         });
         let mut ending = poll_fn(|cx| {
-            let waker = waker.of(cx.waker());
-            served.as_mut().poll(&mut Context::from_waker(waker))
+            let mut cx = Context::from_waker(waker.of(cx.waker()));
+            loop {
+                caller.is_polled();
+                let polled = served.as_mut().poll(&mut cx);
+                if polled.is_ready() {
+                    caller.goes();
+                    return polled;
+                }
+                caller.leaves();
+                if !shall_end || caller.is_outside() {
+                    return polled;
+                }
+                shall_end = false;
+                served.as_mut().end();
+            }
         });
         let leaving = tokio::select! {
             ended = &mut ending => {
@@ -131,17 +149,17 @@ pub(super) async fn serve(
                 return false;
             }
             Leaving::Told => {
-                served.as_mut().end();
+                shall_end = true;
                 end = Some(Instant::now() + FAREWELL_TIME_MAX);
             }
-            Leaving::Late if !caller.is_at_work() => {
+            Leaving::Late if !caller.is_at_work() && !caller.is_outside() => {
                 tracing::trace!("a connection that was told to close was cut");
                 return false;
             }
             Leaving::Late => end = Some(Instant::now() + FAREWELL_TIME_MAX),
             Leaving::Draining => {
                 is_draining = true;
-                served.as_mut().end();
+                shall_end = true;
             }
         }
     }
