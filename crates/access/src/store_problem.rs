@@ -15,10 +15,8 @@ pub fn store_problem(error: StoreError, if_unsure: &str) -> Problem {
         StoreError::Deadline(time) => Problem::busy(5)
             .detail(format!("The read took longer than {} s and was stopped.", time.as_secs())),
         StoreError::TooLarge { bytes_max, .. } => {
-            Problem::of(Kind::ParameterValidationFailed).error(format!(
-                "The page would be larger than {} MiB; ask for fewer documents with limit or pageSize.",
-                bytes_max >> 20
-            ))
+            let error = format!("The answer would be larger than {} MiB.", bytes_max >> 20);
+            Problem::of(Kind::ParameterValidationFailed).error(error)
         }
         StoreError::DiskFull => {
             Problem::busy(30).detail("The server's disk is full; nothing was written.")
@@ -29,7 +27,9 @@ pub fn store_problem(error: StoreError, if_unsure: &str) -> Problem {
         StoreError::Displaced(_) => Problem::busy(30)
             .detail("The server's store was moved or replaced; nothing was written."),
         StoreError::Unsure => Problem::busy(30)
-            .detail("The server's disk or database failed; it is not known whether this was written.")
+            .detail(
+                "The server's disk or database failed; it is not known whether this was written.",
+            )
             .hint(if_unsure),
         StoreError::Away(_) => {
             Problem::busy(2).detail("The server cannot use its database at the moment.")

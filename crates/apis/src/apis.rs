@@ -126,10 +126,19 @@ impl Apis {
     ///
     /// If the store cannot be read.
     pub async fn serve_at(&self, door: &Arc<FrontDoor>, now: Timestamp) -> Result<(), ApisError> {
+        self.begin_at(door).await?;
+        self.read_quotas(now).await
+    }
+
+    /// Does the same without waiting for the use of quotas, for which [`read_quotas`](Self::read_quotas) is.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub async fn begin_at(&self, door: &Arc<FrontDoor>) -> Result<(), ApisError> {
         let serving = Serving::new(Arc::downgrade(door), Arc::clone(&self.shared));
         *self.known.lock().await = Known { serving: Some(serving), ..Known::default() };
-        self.follow().await?;
-        self.read_quotas(now).await
+        self.follow().await
     }
 
     /// Does what a command asks.

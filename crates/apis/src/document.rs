@@ -3,7 +3,8 @@
 use std::fmt;
 
 use serde::de::{
-    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+    Deserialize as _, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess,
+    Visitor,
 };
 use serde_json::Value;
 
@@ -99,17 +100,40 @@ impl fmt::Display for DocumentError {
 ///
 /// What is wrong with it.
 pub(crate) fn read(text: &str) -> Result<Value, DocumentError> {
+    let text = without_mark(text);
     let error = |place, message| DocumentError { place, pointer: String::new(), message };
     if is_json(text) {
         serde_json::from_str(text).map_err(|fault| {
-            error(Some((fault.line(), fault.column())), format!("it is not JSON: {fault}"))
+            let place = (fault.line(), characters(text, fault.line(), fault.column()));
+            let message =
+                told_without(&fault, &format!(" at line {} column {}", place.0, fault.column()));
+            error(Some(place), format!("it is not JSON: {message}"))
         })
     } else {
         serde_yaml_ng::from_str(text).map_err(|fault| {
             let place = fault.location().map(|place| (place.line(), place.column()));
-            error(place, format!("it is not YAML: {fault}"))
+            let told = place.map(|(line, column)| format!(" at line {line} column {column}"));
+            let message = told_without(&fault, &told.unwrap_or_default());
+            error(place, format!("it is not YAML: {message}"))
         })
     }
+}
+
+/// Returns a text without the mark of its byte order.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// Returns what is wrong without the place, which is told otherwise.
+fn told_without(fault: &impl fmt::Display, place: &str) -> String {
+    fault.to_string().replacen(place, "", 1)
+}
+
+/// Returns the character of a line, from 1, that ends at or contains this byte of it, from 1.
+fn characters(text: &str, line: usize, byte: usize) -> usize {
+    let line = text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default();
+    let before = line.as_bytes().get(..byte).unwrap_or(line.as_bytes());
+    String::from_utf8_lossy(before).chars().count()
 }
 
 fn is_json(text: &str) -> bool {
@@ -140,8 +164,11 @@ fn find(value: &Value, wanted: &Value, steps: &mut Vec<String>) -> bool {
 
 /// Returns line and column of a value; of a member of an object, those of its name.
 fn place_of(text: &str, steps: &[&str]) -> Option<(usize, usize)> {
+    let text = without_mark(text);
     if !is_json(text) {
-        let told = YamlWalk { steps }.deserialize(serde_yaml_ng::Deserializer::from_str(text));
+        let yaml = || serde_yaml_ng::Deserializer::from_str(text);
+        let numbers = YamlLast { steps }.deserialize(yaml()).ok()?;
+        let told = YamlWalk { steps, numbers: &numbers }.deserialize(yaml());
         let place = told.err()?.location()?;
         return Some((place.line(), place.column()));
     }
@@ -186,9 +213,61 @@ fn json_place(text: &[u8], steps: &[&str]) -> Option<usize> {
     Some(place)
 }
 
-/// Reads YAML as far as the value at the end of these steps, and fails there: the error says where that is.
+/// Reads YAML, and returns for each of these steps how many members of its name there are: the last one counts.
+struct YamlLast<'a> {
+    steps: &'a [&'a str],
+}
+
+impl<'de> DeserializeSeed<'de> for YamlLast<'_> {
+    type Value = Vec<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Vec<usize>, D::Error> {
+        if self.steps.is_empty() {
+            return IgnoredAny::deserialize(from).map(|_| vec![]);
+        }
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for YamlLast<'_> {
+    type Value = Vec<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("what the steps lead through")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Vec<usize>, A::Error> {
+        let (step, rest) = self.steps.split_at(1);
+        let mut numbers = vec![0];
+        while let Some(name) = members.next_key::<String>()? {
+            if step.contains(&&*name) {
+                let number = numbers[0] + 1;
+                numbers = vec![number];
+                numbers.extend(members.next_value_seed(YamlLast { steps: rest })?);
+            } else {
+                members.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(numbers)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<usize>, A::Error> {
+        let (step, rest) = self.steps.split_at(1);
+        for _ in 0..step[0].parse().unwrap_or(0) {
+            items.next_element::<IgnoredAny>()?;
+        }
+        let mut numbers = vec![1];
+        numbers.extend(items.next_element_seed(YamlLast { steps: rest })?.unwrap_or_default());
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(numbers)
+    }
+}
+
+/// Reads YAML as far as the value at the end of these steps, and fails there: the error says where that is. Of several
+/// members of one name, it is the one of this number.
 struct YamlWalk<'a> {
     steps: &'a [&'a str],
+    numbers: &'a [usize],
 }
 
 const HERE: &str = "here";
@@ -212,13 +291,18 @@ impl<'de> Visitor<'de> for YamlWalk<'_> {
         let Some((step, rest)) = self.steps.split_first() else {
             return Err(A::Error::custom(HERE));
         };
-        let ends_at = rest.is_empty().then_some(*step);
-        while let Some(name) = members.next_key_seed(YamlName { ends_at })? {
-            if name == **step {
-                members.next_value_seed(YamlWalk { steps: rest })?;
+        let (mut left, numbers) =
+            self.numbers.split_first().map_or((1, &[][..]), |(n, all)| (*n, all));
+        loop {
+            let ends_at = (rest.is_empty() && left == 1).then_some(*step);
+            let Some(name) = members.next_key_seed(YamlName { ends_at })? else { break };
+            let is_named = name == **step;
+            if is_named && left == 1 {
+                members.next_value_seed(YamlWalk { steps: rest, numbers })?;
             } else {
                 members.next_value::<IgnoredAny>()?;
             }
+            left -= usize::from(is_named && left > 0);
         }
         Ok(())
     }
@@ -231,7 +315,8 @@ impl<'de> Visitor<'de> for YamlWalk<'_> {
         for _ in 0..number {
             items.next_element::<IgnoredAny>()?;
         }
-        items.next_element_seed(YamlWalk { steps: rest })?;
+        let numbers = self.numbers.get(1..).unwrap_or_default();
+        items.next_element_seed(YamlWalk { steps: rest, numbers })?;
         while items.next_element::<IgnoredAny>()?.is_some() {}
         Ok(())
     }
@@ -332,10 +417,25 @@ mod tests {
         let json = read("{\n \"a\": }").unwrap_err().in_document("a.json");
         let yaml = read("a: 1\n b: 2").unwrap_err().in_document("a.yaml");
 
-        assert!(json.starts_with("a.json:2:7: it is not JSON: "), "{json}");
+        assert_eq!(json, "a.json:2:7: it is not JSON: expected value");
+        let accents = read("\u{feff}{\"é\": }").unwrap_err().in_document("a.json");
+        assert_eq!(accents, "a.json:1:7: it is not JSON: expected value");
         assert!(yaml.starts_with("a.yaml:2:"), "{yaml}");
         assert!(yaml.contains("it is not YAML: "), "{yaml}");
+        assert!(!yaml.contains("at line 2"), "{yaml}");
         let fault = Fault::from("no place").located(&Value::Null, "").in_document("a");
         assert_eq!(fault, "a: no place");
+    }
+
+    #[test]
+    fn of_two_members_of_one_name_the_last_one_counts() {
+        let json = "{\"a\": {\"b\": 1},\n \"a\": {\"b\": 2,\n \"b\": 3}}";
+        let yaml = "a:\n  b: 1\n  b: 2\na:\n- x: 3\n  b: 1\n  b: 4\nc: 1\n";
+
+        assert_eq!(told(json, "/a"), "line 2, column 2: #/a: wrong");
+        assert_eq!(told(json, "/a/b"), "line 3, column 2: #/a/b: wrong");
+        assert_eq!(told(yaml, "/a"), "line 4, column 1: #/a: wrong");
+        assert_eq!(told(yaml, "/a/0/b"), "line 7, column 3: #/a/0/b: wrong");
+        assert_eq!(told(yaml, "/c"), "line 8, column 1: #/c: wrong");
     }
 }

@@ -12,8 +12,11 @@ use crate::sql;
 pub(crate) const CALLERS_AT_ONCE: usize = 250;
 /// Most rows of all quotas; beyond it, those with the fewest calls are removed.
 pub(crate) const ROWS_MAX: i64 = 1 << 20;
-/// Rows that are read at a time.
+/// Rows that are read at a time, as [`sql::USED_AFTER`] has it.
 const PAGE: usize = 1_000;
+/// How long after the end of their unit of time rows are removed, so that a clock that is ahead by hours removes none
+/// that others need.
+const KEPT_SECONDS: i64 = 86_400;
 /// How often rows are swept.
 const SWEEP_SECONDS: i64 = 600;
 /// How many rows may be written between two sweeps.
@@ -43,25 +46,76 @@ impl QuotaSweeps {
     }
 }
 
+/// The key of a row.
+#[derive(Debug, Clone)]
+pub(crate) struct UseKey {
+    /// Kind and name of what it is of.
+    pub(crate) owner: (String, String),
+    since: i64,
+    pub(crate) counter: String,
+    pub(crate) caller: String,
+    pub(crate) begun: i64,
+}
+
+impl UseKey {
+    /// Returns a key that precedes all of an owner.
+    pub(crate) fn before(owner: &(String, String)) -> Self {
+        let (counter, caller) = (String::new(), String::new());
+        Self { owner: owner.clone(), since: i64::MIN, counter, caller, begun: i64::MIN }
+    }
+
+    fn arguments(&self) -> Vec<Value> {
+        let Self { owner: (kind, name), since, counter, caller, begun } = self;
+        let text = |text: &String| Value::from(text.as_str());
+        vec![text(kind), text(name), (*since).into(), text(counter), text(caller), (*begun).into()]
+    }
+
+    /// Reads a row: its key, and the calls.
+    fn read(row: Vec<Value>) -> Option<(Self, i64)> {
+        let [
+            Value::Text(kind),
+            Value::Text(name),
+            Value::Integer(since),
+            Value::Text(counter),
+            Value::Text(caller),
+            Value::Integer(begun),
+            Value::Integer(calls),
+        ] = <[Value; 7]>::try_from(row).ok()?
+        else {
+            return None;
+        };
+        Some((Self { owner: (kind, name), since, counter, caller, begun }, calls))
+    }
+}
+
+/// Some rows, in the order of their keys.
+#[derive(Debug)]
+pub(crate) struct UsePage {
+    pub(crate) rows: Vec<(UseKey, i64)>,
+    /// Whether no rows come after these.
+    pub(crate) is_last: bool,
+}
+
 impl Rows {
-    /// Adds to the use of callers of a counter, at most [`CALLERS_AT_ONCE`] of them. Returns what each has used then.
+    /// Adds to the use of callers of counters, at most [`CALLERS_AT_ONCE`] of them. Returns what each has used then.
     /// Nothing is written for what is no longer published.
     pub(crate) async fn add_use(
         &self,
-        id: &CounterId,
-        differences: &[Difference],
+        differences: &[(&CounterId, Difference)],
     ) -> Result<Vec<i64>, StoreError> {
-        let rows = |one: &Difference| LANE.rows((id.kind, &id.owner, &id.counter, &one.caller));
-        let arguments = |one: &Difference| -> Vec<Value> {
+        type One<'a> = (&'a CounterId, Difference);
+        let rows = |(id, one): &One<'_>| LANE.rows((id.kind, &id.owner, &id.counter, &one.caller));
+        let arguments = |(id, one): &One<'_>| -> Vec<Value> {
             let of = [id.kind.into(), id.owner.as_str().into(), id.counter.as_str().into()];
             of.into_iter().chain([one.caller.as_str().into(), one.unit.0.into()]).collect()
         };
         let ask =
             differences.iter().map(|one| Ask::Rows(rows(one), Sql::new(sql::USED, arguments(one))));
         let added = differences.iter().map(|one| {
-            let more = [Value::from(one.unit.1), one.calls.into()];
+            let Difference { unit: (_, ends), calls, .. } = one.1;
+            let more = [Value::from(ends), calls.into()];
             let arguments = arguments(one).into_iter().chain(more).collect();
-            (one.calls, Write::Rows(rows(one), Sql::new(sql::ADD_USE, arguments)))
+            (calls, Write::Rows(rows(one), Sql::new(sql::ADD_USE, arguments)))
         });
         let added: Vec<(i64, Write)> = added.collect();
         let decide = move |found: Vec<Answer>| -> Decision<Vec<i64>, ApisError> {
@@ -80,60 +134,52 @@ impl Rows {
         }
     }
 
-    /// Returns what callers of a counter have used in the unit of time that began then.
-    pub(crate) async fn used(
+    /// Returns what callers of everything that is published have used in units of time that are not over, in the rows
+    /// after this key.
+    pub(crate) async fn used_after(
         &self,
-        id: &CounterId,
-        begun: i64,
-    ) -> Result<Vec<(String, i64)>, StoreError> {
-        let mut all: Vec<(String, i64)> = vec![];
-        loop {
-            let after = all.last().map(|(caller, _)| caller.as_str());
-            // The empty name precedes all others and is a caller's, too.
-            let (text, after) = match after {
-                None => (sql::USED_FROM, ""),
-                Some(after) => (sql::USED_AFTER, after),
-            };
-            let of = [id.kind.into(), id.owner.as_str().into(), id.counter.as_str().into()];
-            let arguments = of.into_iter().chain([begun.into(), Value::from(after)]).collect();
-            let rows = self.0.query(Sql::new(text, arguments)).await?;
-            let count = rows.len();
-            all.extend(rows.into_iter().filter_map(|row| match <[Value; 2]>::try_from(row) {
-                Ok([Value::Text(caller), Value::Integer(calls)]) => Some((caller, calls)),
-                _ => None,
-            }));
-            if count < PAGE {
-                return Ok(all);
-            }
-        }
+        key: &UseKey,
+        now: Timestamp,
+    ) -> Result<UsePage, StoreError> {
+        let arguments = key.arguments().into_iter().chain([now.0.into()]).collect();
+        let rows = self.0.query(Sql::new(sql::USED_AFTER, arguments)).await?;
+        let is_last = rows.len() < PAGE;
+        Ok(UsePage { rows: rows.into_iter().filter_map(UseKey::read).collect(), is_last })
     }
 
-    /// Removes the use of units of time that have ended, and beyond so many rows those with the fewest calls. Returns
-    /// how many rows there are.
-    pub(crate) async fn sweep_use(&self, now: i64, most: i64) -> Result<i64, StoreError> {
+    /// Removes the use of what is withdrawn and of units of time that have long ended, and beyond so many rows those
+    /// with the fewest calls. Returns how many rows there are.
+    pub(crate) async fn sweep_use(&self, now: Timestamp, most: i64) -> Result<i64, StoreError> {
         let mut count = self.number(Sql::new(sql::COUNT_USE, vec![])).await?;
-        count -= self.remove_use(i64::MAX, sql::COUNT_ENDED, sql::END_USE, now).await?;
+        for mut row in self.0.scan(Sql::new(sql::WITHDRAWN_USE, vec![])).await? {
+            let rows = row.pop().and_then(|rows| rows.as_integer()).unwrap_or(0);
+            count -= self.remove_use(rows, sql::REMOVE_WITHDRAWN, row).await?;
+        }
+        let ended = vec![now.plus_seconds(-KEPT_SECONDS).0.into()];
+        let rows = self.number(Sql::new(sql::COUNT_ENDED, ended.clone())).await?;
+        count -= self.remove_use(rows, sql::REMOVE_ENDED, ended).await?;
         if count > most {
-            let least = self.number(Sql::new(sql::LEAST_USE, vec![(count - most).into()])).await?;
             let surplus = count - most;
-            count -= self.remove_use(surplus, sql::COUNT_LEAST, sql::REMOVE_LEAST, least).await?;
+            let least = self.number(Sql::new(sql::LEAST_USE, vec![surplus.into()])).await?;
+            let least = vec![Value::from(least)];
+            let rows = self.number(Sql::new(sql::COUNT_LEAST, least.clone())).await?;
+            count -= self.remove_use(rows.min(surplus), sql::REMOVE_LEAST, least).await?;
         }
         Ok(count)
     }
 
-    /// Removes at most so many rows, a few at a time. `count` tells how many there are.
+    /// Removes so many rows, a few at a time: those that the arguments say.
     async fn remove_use(
         &self,
-        most: i64,
-        count: &'static str,
+        rows: i64,
         remove: &'static str,
-        by: i64,
+        arguments: Vec<Value>,
     ) -> Result<i64, StoreError> {
-        let all = self.number(Sql::new(count, vec![by.into()])).await?.min(most);
-        let mut left = all;
+        let mut left = rows;
         while left > 0 {
             let some = left.min(i64::try_from(CALLERS_AT_ONCE).unwrap_or(i64::MAX));
-            let write = Write::Rows(LANE.all(), Sql::new(remove, vec![by.into(), some.into()]));
+            let arguments = arguments.iter().cloned().chain([some.into()]).collect();
+            let write = Write::Rows(LANE.all(), Sql::new(remove, arguments));
             let decide = move |_: Vec<Answer>| -> Decision<(), ApisError> {
                 Decision::Write(vec![write.clone()], ())
             };
@@ -142,7 +188,7 @@ impl Rows {
                 Err(Refused::Store(error)) => return Err(error),
             }
         }
-        Ok(all)
+        Ok(rows)
     }
 
     async fn number(&self, sql: Sql) -> Result<i64, StoreError> {
@@ -154,46 +200,72 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use homeroom_testkit::trial;
+    use serde_json::json;
 
     use super::*;
     use crate::apis::Apis;
     use crate::definition::{Plan as LimitPlan, Published};
     use crate::quota::Per;
 
-    /// Returns the counter of a plan that is published.
-    async fn counter(rows: &Rows) -> CounterId {
-        let plan: LimitPlan =
-            serde_json::from_str(r#"{"name": "p", "quota": "10/month"}"#).unwrap();
+    const DAY: i64 = 86_400_000_000;
+
+    /// Publishes plans of these names, and nothing else. Returns their counters.
+    async fn publish(rows: &Rows, names: &[&str]) -> Vec<CounterId> {
         let mut published = Published::default();
-        published.definition.plans.push(plan.clone());
-        Apis::new(rows.0.clone()).apply(published).await.unwrap();
-        CounterId::of_plan(&plan, Per::Month)
+        for name in names {
+            let plan = json!({"name": name, "quota": "10/month"});
+            published.definition.plans.push(serde_json::from_value(plan).unwrap());
+        }
+        Apis::new(rows.0.clone()).apply(published.clone()).await.unwrap();
+        let plans = published.definition.plans.iter();
+        plans.map(|plan: &LimitPlan| CounterId::of_plan(plan, Per::Month)).collect()
     }
 
     fn difference(caller: &str, unit: (i64, i64), calls: i64) -> Difference {
         Difference { caller: caller.into(), unit, calls }
     }
 
+    async fn add(rows: &Rows, id: &CounterId, all: &[Difference]) {
+        for some in all.chunks(CALLERS_AT_ONCE) {
+            let some: Vec<_> = some.iter().map(|one| (id, one.clone())).collect();
+            rows.add_use(&some).await.unwrap();
+        }
+    }
+
+    /// Returns the rows of an owner and those after it: owner, caller and calls.
+    async fn used(rows: &Rows, owner: &str, now: i64) -> Vec<(String, String, i64)> {
+        let (mut all, mut after) = (vec![], UseKey::before(&("plan".into(), owner.into())));
+        loop {
+            let page = rows.used_after(&after, Timestamp(now)).await.unwrap();
+            if let Some((last, _)) = page.rows.last() {
+                after = last.clone();
+            }
+            all.extend(page.rows.into_iter().map(|(key, calls)| (key.owner.1, key.caller, calls)));
+            if page.is_last {
+                return all;
+            }
+        }
+    }
+
     #[tokio::test]
     async fn beyond_the_most_rows_those_with_the_fewest_calls_go() {
         for (name, store) in trial::on_each(&[]).unwrap() {
             let rows = Rows(store);
-            let id = counter(&rows).await;
+            let id = &publish(&rows, &["p"]).await[0];
             let callers: Vec<Difference> = (0..600)
-                .map(|number| difference(&format!("{number:03}"), (7, 100), number % 60 + 1))
+                .map(|number| difference(&format!("{number:03}"), (7, 3 * DAY), number % 60 + 1))
                 .collect();
-            for some in callers.chunks(CALLERS_AT_ONCE) {
-                rows.add_use(&id, some).await.unwrap();
-            }
-            rows.add_use(&id, &[difference("", (1, 50), 99)]).await.unwrap();
+            add(&rows, id, &callers).await;
+            add(&rows, id, &[difference("", (1, DAY), 99)]).await;
 
-            let swept = rows.sweep_use(50, 550).await.unwrap();
+            let too_early = rows.sweep_use(Timestamp(2 * DAY - 1), 601).await.unwrap();
+            let swept = rows.sweep_use(Timestamp(2 * DAY), 550).await.unwrap();
 
+            assert_eq!(too_early, 601, "{name}: a clock that is ahead removes nothing");
             assert_eq!(swept, 550, "{name}");
-            let left = rows.used(&id, 7).await.unwrap();
+            let left = used(&rows, "p", 0).await;
             assert_eq!(left.len(), 550, "{name}");
-            assert!(left.iter().all(|(_, calls)| *calls > 5), "{name}");
-            assert_eq!(rows.used(&id, 1).await.unwrap(), [], "{name}: its time is over");
+            assert!(left.iter().all(|(_, caller, calls)| *calls > 5 && caller != ""), "{name}");
         }
     }
 
@@ -201,21 +273,51 @@ mod tests {
     async fn all_callers_are_read_page_by_page_and_their_sums_are_told() {
         for (name, store) in trial::on_each(&[]).unwrap() {
             let rows = Rows(store);
-            let id = counter(&rows).await;
+            let ids = publish(&rows, &["p", "q"]).await;
             let mut callers: Vec<Difference> =
                 (0..2_100).map(|number| difference(&number.to_string(), (7, 100), 1)).collect();
             callers.push(difference("", (7, 100), 5));
-            for some in callers.chunks(CALLERS_AT_ONCE) {
-                rows.add_use(&id, some).await.unwrap();
-            }
+            add(&rows, &ids[0], &callers).await;
+            add(&rows, &ids[0], &[difference("over", (1, 7), 5)]).await;
 
-            let sums = rows.add_use(&id, &callers[2_099..]).await.unwrap();
+            let of_both = [
+                (&ids[0], callers[2_099].clone()),
+                (&ids[1], callers[2_099].clone()),
+                (&ids[0], callers[2_100].clone()),
+            ];
+            let sums = rows.add_use(&of_both).await.unwrap();
 
-            let mut read = rows.used(&id, 7).await.unwrap();
-            read.sort();
-            assert_eq!(sums, [2, 10], "{name}");
-            assert_eq!(read.len(), 2_101, "{name}");
-            assert_eq!(read[0], (String::new(), 10), "{name}");
+            let read = used(&rows, "p", 7).await;
+            assert_eq!(sums, [2, 1, 10], "{name}");
+            assert_eq!(read.len(), 2_102, "{name}");
+            assert_eq!(read[0], ("p".into(), String::new(), 10), "{name}");
+            assert_eq!(used(&rows, "q", 7).await, [("q".into(), "2099".into(), 1)], "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn rows_of_what_is_withdrawn_are_not_found_again_and_are_swept() {
+        for (name, store) in trial::on_each(&[]).unwrap() {
+            let rows = Rows(store);
+            let ids = publish(&rows, &["p", "q"]).await;
+            let callers: Vec<Difference> =
+                (0..300).map(|number| difference(&number.to_string(), (7, DAY), 4)).collect();
+            add(&rows, &ids[0], &callers).await;
+            add(&rows, &ids[1], &callers[..1]).await;
+
+            publish(&rows, &["q"]).await;
+            add(&rows, &ids[0], &callers).await;
+            let withdrawn = used(&rows, "p", 7).await;
+            publish(&rows, &["p", "q"]).await;
+            let again = used(&rows, "p", 7).await;
+            let sums = rows.add_use(&[(&ids[0], callers[0].clone())]).await.unwrap();
+            let left = rows.sweep_use(Timestamp(8), ROWS_MAX).await.unwrap();
+
+            let of_q = [("q".to_owned(), "0".to_owned(), 4)];
+            assert_eq!(withdrawn, of_q, "{name}");
+            assert_eq!(again, of_q, "{name}");
+            assert_eq!((sums, left), (vec![4], 2), "{name}");
+            assert_eq!(used(&rows, "p", 7).await.len(), 2, "{name}");
         }
     }
 }

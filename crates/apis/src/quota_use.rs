@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use homeroom_gateway::Shards;
 use homeroom_http::Timestamp;
+use serde::Serialize;
 
 use crate::definition::Plan;
 use crate::index::hash;
@@ -42,15 +43,32 @@ impl CounterId {
     /// Returns that of a limit of an API, of which `number` others before it count the same calls in the same unit of
     /// time.
     pub(crate) fn of_limit(api: &str, limit: &Limit, per: Per, number: usize) -> Self {
-        let by: Vec<&str> = limit.by.0.iter().map(|by| by.name()).collect();
-        let mut counter = format!("{} {}", per.name(), by.join("-"));
-        if number > 0 || limit.claim.is_some() || !limit.operations.is_empty() {
-            let Limit { claim, operations, .. } = limit;
-            _ = write!(counter, " {number} {claim:?} {operations:?}");
-        }
+        let by = limit.by.0.iter().map(|by| by.name()).collect();
+        let Limit { claim, operations, .. } = limit;
+        let named =
+            CounterName { per: per.name(), by, number, claim: claim.as_deref(), operations };
+        let counter = serde_json::to_string(&named).unwrap_or_default();
         let counter = short(&counter).into_owned();
         Self { kind: "api", owner: api.to_owned(), counter, per }
     }
+}
+
+/// What names a counter of an API, as JSON. Rows have it, so what it is for a limit never changes.
+#[derive(Serialize)]
+struct CounterName<'a> {
+    per: &'static str,
+    by: Vec<&'static str>,
+    #[serde(skip_serializing_if = "is_first")]
+    number: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claim: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    operations: &'a [String],
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_first(number: &usize) -> bool {
+    *number == 0
 }
 
 /// The calls of each caller in the present unit of time. They are counted in memory; the store keeps those of long
@@ -70,7 +88,7 @@ struct Used {
     begun: i64,
     /// The calls since then, as far as this process knows.
     calls: u64,
-    /// How many of these the store does not have; below 0 for calls that it has and that were taken back.
+    /// How many of these are still to be written; below 0 for calls that the store has and that were taken back.
     unsaved: i64,
 }
 
@@ -96,7 +114,7 @@ impl Shard {
         if self.all.len() < self.sweep_at.max(SWEEP_MIN.min(most)) {
             return;
         }
-        self.all.retain(|_, used| used.begun == begin);
+        self.all.retain(|_, used| used.begun >= begin);
         if self.all.len() >= most {
             let mut calls: Vec<u64> = self.all.values().map(|used| used.calls).collect();
             let middle = calls.len() / 2;
@@ -106,22 +124,30 @@ impl Shard {
         self.sweep_at = (self.all.len() * 2).min(most);
     }
 
-    /// Returns the use of a caller, which is none for one that is new in the unit of time that began then.
-    fn of(&mut self, caller: &str, begun: i64) -> &mut Used {
+    /// Returns the use of a caller, which is none for one that is new in a unit of time.
+    fn of(&mut self, caller: &str, unit: (i64, i64)) -> &mut Used {
         if !self.all.contains_key(caller) {
-            self.make_room(begun, CALLERS_MAX);
+            self.make_room(unit.0, CALLERS_MAX);
         }
         let used = self.all.entry(caller.to_owned()).or_default();
-        used.begin(begun);
+        used.begin(unit);
         used
     }
 }
 
 impl Used {
-    fn begin(&mut self, begun: i64) {
-        if self.begun != begun {
+    /// Begins a unit of time, if it is a later one. Calls of the one just before come late, or the clock was set
+    /// back a little: they count in the present one. From before that, the clock was wrong and is right now.
+    fn begin(&mut self, (begun, ends): (i64, i64)) {
+        if begun > self.begun || ends < self.begun {
             *self = Self { begun, ..Self::default() };
         }
+    }
+
+    /// Notes what the store has altogether, which may be more than what is known here, and never lowers that: rows can
+    /// be lost.
+    fn learn(&mut self, stored: i64) {
+        self.calls = self.calls.max(u64::try_from(stored + self.unsaved).unwrap_or(0));
     }
 
     /// Counts a call of so many. Returns how many are left; [`None`] where none is.
@@ -160,15 +186,15 @@ impl Counts {
         now: Timestamp,
     ) -> Result<(u64, u64), u64> {
         let caller = short(caller);
-        let (begin, end) = unit_of(self.id.per, now);
-        let seconds = (end - now.0).max(1).unsigned_abs().div_ceil(1_000_000);
+        let unit = unit_of(self.id.per, now);
+        let seconds = (unit.1 - now.0).max(1).unsigned_abs().div_ceil(1_000_000);
         let mut shard = self.shards.of(&caller);
         let left = match shard.all.get_mut(&*caller) {
             Some(used) => {
-                used.begin(begin);
+                used.begin(unit);
                 used.admit(calls)
             }
-            None => shard.of(&caller, begin).admit(calls),
+            None => shard.of(&caller, unit).admit(calls),
         };
         left.map(|left| (left, seconds)).ok_or(seconds)
     }
@@ -184,30 +210,42 @@ impl Counts {
         }
     }
 
-    /// Returns what callers have used that the store does not know, of each shard in turn; those whose unit of time is
-    /// over are left out.
-    pub(crate) fn differences(&self, now: Timestamp) -> impl Iterator<Item = Vec<Difference>> {
-        let unit = unit_of(self.id.per, now);
+    /// Returns the callers whose use the store does not know, of each shard in turn; those whose unit of time is over are
+    /// left out.
+    pub(crate) fn unsaved(&self, now: Timestamp) -> impl Iterator<Item = Vec<String>> {
+        let begun = self.begun(now);
         self.shards.each().map(move |shard| {
             let unsaved =
-                shard.all.iter().filter(|(_, used)| used.unsaved != 0 && used.begun == unit.0);
-            let difference = |(caller, used): (&String, &Used)| Difference {
-                caller: caller.clone(),
-                unit,
-                calls: used.unsaved,
-            };
-            unsaved.map(difference).collect()
+                shard.all.iter().filter(|(_, used)| used.unsaved != 0 && used.begun >= begun);
+            unsaved.map(|(caller, _)| caller.clone()).collect()
         })
     }
 
-    /// Notes that the store knows a difference, and what it has altogether, of other nodes too.
-    pub(crate) fn saved(&self, difference: &Difference, stored: Option<i64>) {
+    /// Returns what a caller has used that is still to be written, and takes it as written from now on: whoever does
+    /// not hear how writing ends does not write it a second time.
+    pub(crate) fn take(&self, caller: &str) -> Option<Difference> {
+        let mut shard = self.shards.of(caller);
+        let used = shard.all.get_mut(caller).filter(|used| used.unsaved != 0)?;
+        let calls = std::mem::take(&mut used.unsaved);
+        let unit = unit_of(self.id.per, Timestamp(used.begun));
+        Some(Difference { caller: caller.to_owned(), unit, calls })
+    }
+
+    /// Notes that what was taken is not written.
+    pub(crate) fn put_back(&self, difference: &Difference) {
+        self.with(difference, |used| used.unsaved += difference.calls);
+    }
+
+    /// Notes what the store has altogether after what was taken is written, of other nodes too.
+    pub(crate) fn saved(&self, difference: &Difference, stored: i64) {
+        self.with(difference, |used| used.learn(stored));
+    }
+
+    fn with(&self, difference: &Difference, note: impl FnOnce(&mut Used)) {
         let mut shard = self.shards.of(&difference.caller);
         let used = shard.all.get_mut(&difference.caller);
-        let Some(used) = used.filter(|used| used.begun == difference.unit.0) else { return };
-        used.unsaved -= difference.calls;
-        if let Some(stored) = stored {
-            used.calls = u64::try_from(stored + used.unsaved).unwrap_or(0);
+        if let Some(used) = used.filter(|used| used.begun == difference.unit.0) {
+            note(used);
         }
     }
 
@@ -216,18 +254,18 @@ impl Counts {
         self.is_read.load(Ordering::Acquire)
     }
 
-    /// Counts what the store has kept of a unit of time that began then, once.
-    pub(crate) fn go_on(&self, begun: i64, kept: Vec<(String, i64)>) {
-        if self.is_read.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        for (caller, calls) in kept {
-            let mut shard = self.shards.of(&caller);
-            // The unit of time may have ended while the rows were read.
-            if shard.all.get(&caller).is_none_or(|used| used.begun <= begun) {
-                let used = shard.of(&caller, begun);
-                used.calls += u64::try_from(calls).unwrap_or(0);
-            }
+    /// Notes that all that the store has kept is counted here.
+    pub(crate) fn set_read(&self) {
+        self.is_read.store(true, Ordering::Release);
+    }
+
+    /// Counts what the store has of a caller in a unit of time that began then; it does not matter how often.
+    pub(crate) fn go_on(&self, begun: i64, caller: &str, stored: i64) {
+        let mut shard = self.shards.of(caller);
+        // The unit of time may have ended while the rows were read.
+        if shard.all.get(caller).is_none_or(|used| used.begun <= begun) {
+            let unit = unit_of(self.id.per, Timestamp(begun));
+            shard.of(caller, unit).learn(stored);
         }
     }
 
@@ -260,8 +298,29 @@ mod tests {
         CounterId { kind: "plan", owner: "p".into(), counter: per.name().into(), per }
     }
 
-    fn differences(counts: &Counts, now: Timestamp) -> Vec<Difference> {
-        counts.differences(now).flatten().collect()
+    /// Takes what is to be written.
+    fn taken(counts: &Counts, now: Timestamp) -> Vec<Difference> {
+        let callers: Vec<String> = counts.unsaved(now).flatten().collect();
+        callers.iter().filter_map(|caller| counts.take(caller)).collect()
+    }
+
+    #[test]
+    fn a_counter_is_named_by_what_it_counts() {
+        let name = |limit: &str, number| {
+            let limit: Limit = serde_json::from_str(limit).unwrap();
+            CounterId::of_limit("a", &limit, Per::Month, number).counter
+        };
+        let long = format!(r#"{{"operations": ["GET /{}"]}}"#, "x".repeat(200));
+
+        assert_eq!(name("{}", 0), r#"{"per":"month","by":[]}"#);
+        assert_eq!(
+            name(
+                r#"{"by": ["key", "claim"], "claim": "a\"b", "operations": ["GET /é", "PUT /"]}"#,
+                1
+            ),
+            r#"{"per":"month","by":["key","claim"],"number":1,"claim":"a\"b","operations":["GET /é","PUT /"]}"#
+        );
+        assert_eq!(name(&long, 0).len(), 65);
     }
 
     #[test]
@@ -284,20 +343,57 @@ mod tests {
         for _ in 0..3 {
             counts.admit(10, "a", NOON).unwrap();
         }
-        let first = differences(&counts, NOON);
+        let first = taken(&counts, NOON);
         assert_eq!(first.iter().map(|one| one.calls).collect::<Vec<_>>(), [3]);
+        assert_eq!(taken(&counts, NOON), [], "whoever wrote it does not come back to say so");
 
         // One call more comes while the row is written, to which another node has added four.
         counts.admit(10, "a", NOON).unwrap();
-        counts.saved(&first[0], Some(7));
+        counts.saved(&first[0], 7);
 
-        assert_eq!(differences(&counts, NOON)[0].calls, 1);
+        let second = taken(&counts, NOON);
+        assert_eq!(second[0].calls, 1);
+        counts.put_back(&second[0]);
         assert_eq!(counts.admit(10, "a", NOON), Ok((1, 43_200)), "7 and the one, and this");
         counts.give_back("a");
-        counts.saved(&differences(&counts, NOON)[0], Some(8));
+        assert_eq!(taken(&counts, NOON), second, "what was not written is written later");
+        counts.saved(&second[0], 8);
         counts.give_back("a");
-        assert_eq!(differences(&counts, NOON)[0].calls, -1, "the store has a call too many");
-        assert_eq!(differences(&counts, NOON.plus_seconds(43_200)), [], "the day is over");
+        assert_eq!(taken(&counts, NOON.plus_seconds(43_200)), [], "the day is over");
+        assert_eq!(taken(&counts, NOON)[0].calls, -1, "the store has a call too many");
+    }
+
+    #[test]
+    fn a_store_that_has_lost_rows_lowers_no_count() {
+        let counts = Counts::new(id(Per::Day));
+        for _ in 0..4 {
+            counts.admit(10, "a", NOON).unwrap();
+        }
+        let all = taken(&counts, NOON);
+        counts.saved(&all[0], 4);
+        counts.admit(10, "a", NOON).unwrap();
+        let more = taken(&counts, NOON);
+
+        counts.saved(&more[0], 1);
+
+        assert_eq!(counts.admit(10, "a", NOON), Ok((4, 43_200)));
+    }
+
+    #[test]
+    fn calls_that_come_late_count_in_the_present_unit_of_time() {
+        let counts = Counts::new(id(Per::Hour));
+        let late = NOON.plus_seconds(-1);
+        for now in [NOON, late, NOON] {
+            counts.admit(10, "a", now).unwrap();
+        }
+        assert_eq!(counts.admit(10, "a", late), Ok((6, 1)));
+        let written = taken(&counts, late);
+        assert_eq!(written[0].calls, 4);
+        assert_eq!(written[0].unit.0, NOON.0);
+
+        // A clock that was a day ahead is right again.
+        counts.admit(10, "b", NOON.plus_seconds(86_400)).unwrap();
+        assert_eq!(counts.admit(10, "b", NOON), Ok((9, 3_600)));
     }
 
     #[test]
@@ -307,8 +403,8 @@ mod tests {
         counts.admit(10, "a", NOON).unwrap();
         counts.admit(10, "c", NOON.plus_seconds(3_600)).unwrap();
 
-        for _ in 0..2 {
-            counts.go_on(begun, [("a", 4), ("b", 2), ("c", 9)].map(|(a, b)| (a.into(), b)).into());
+        for (caller, stored) in [("a", 4), ("b", 2), ("c", 9), ("a", 4), ("b", 2)] {
+            counts.go_on(begun, caller, stored);
         }
 
         assert_eq!(counts.admit(10, "a", NOON), Ok((4, 3_600)));
@@ -355,7 +451,7 @@ mod tests {
             assert_eq!(counts.admit(2, caller, NOON), Ok((0, 43_200)));
         }
 
-        let names = differences(&counts, NOON);
+        let names = taken(&counts, NOON);
         assert!(names.iter().all(|one| one.caller.len() == 65 && one.caller.starts_with('#')));
     }
 }

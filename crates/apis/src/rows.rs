@@ -255,20 +255,17 @@ fn writes(version: i64, edit: &Edit) -> Result<Vec<Sql>, ApisError> {
     };
     let remove =
         |kind: Kind, name: &str| Sql::new(sql::REMOVE, vec![kind.name().into(), name.into()]);
-    // What is published again begins anew.
-    let forget =
-        |kind: Kind, name: &str| Sql::new(sql::FORGET_USE, vec![kind.name().into(), name.into()]);
     let mut writes = vec![];
     for (name, new) in &edit.plans {
         match new {
             Some((place, plan)) => writes.push(put(Kind::Plan, name, *place, text(plan)?)),
-            None => writes.extend([remove(Kind::Plan, name), forget(Kind::Plan, name)]),
+            None => writes.push(remove(Kind::Plan, name)),
         }
     }
     for (name, new) in &edit.apis {
         match new {
             Some((place, api)) => writes.push(put(Kind::Api, name, *place, text(api)?)),
-            None => writes.extend([remove(Kind::Api, name), forget(Kind::Api, name)]),
+            None => writes.push(remove(Kind::Api, name)),
         }
     }
     for (name, new) in &edit.documents {

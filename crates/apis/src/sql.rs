@@ -25,8 +25,9 @@ pub(crate) const TEXTS: &str = "SELECT name, definition FROM published_item WHER
 
 pub(crate) const TEXTS_NAMES: usize = 16;
 
-pub(crate) const PUT: &str = "INSERT INTO published_item (kind, name, place, version, definition) \
-     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (kind, name) DO UPDATE SET place = excluded.place, \
+/// What was there already stays of the version with which it was published first.
+pub(crate) const PUT: &str = "INSERT INTO published_item (kind, name, place, version, definition, since) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?4) ON CONFLICT (kind, name) DO UPDATE SET place = excluded.place, \
      version = excluded.version, definition = excluded.definition";
 
 pub(crate) const MOVE: &str =
@@ -58,31 +59,42 @@ pub(crate) const KEY: &str =
     "SELECT api_key FROM api_client WHERE api_key = ?1 AND revoked IS NULL";
 
 /// What a caller has used of a quota in a unit of time: by kind and name of the owner, counter, caller and beginning.
-pub(crate) const USED: &str = "SELECT calls FROM quota_use \
-     WHERE kind = ?1 AND owner = ?2 AND counter = ?3 AND caller = ?4 AND begun = ?5";
+pub(crate) const USED: &str = "SELECT u.calls FROM published_item AS p JOIN quota_use AS u \
+     ON u.kind = p.kind AND u.owner = p.name AND u.since = p.since \
+     WHERE p.kind = ?1 AND p.name = ?2 AND u.counter = ?3 AND u.caller = ?4 AND u.begun = ?5";
 
 /// Adds to it, as long as the owner is published.
-pub(crate) const ADD_USE: &str = "INSERT INTO quota_use (kind, owner, counter, caller, begun, ends, calls) \
-     SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CAST(?3 AS TEXT), CAST(?4 AS TEXT), CAST(?5 AS BIGINT), \
-     CAST(?6 AS BIGINT), CAST(?7 AS BIGINT) FROM published_item AS p WHERE p.kind = ?1 AND p.name = ?2 \
-     ON CONFLICT (kind, owner, counter, caller, begun) DO UPDATE SET calls = quota_use.calls + excluded.calls";
+pub(crate) const ADD_USE: &str = "INSERT INTO quota_use (kind, owner, since, counter, caller, begun, ends, calls) \
+     SELECT p.kind, p.name, p.since, CAST(?3 AS TEXT), CAST(?4 AS TEXT), CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), \
+     CAST(?7 AS BIGINT) FROM published_item AS p WHERE p.kind = ?1 AND p.name = ?2 \
+     ON CONFLICT (kind, owner, since, counter, caller, begun) DO UPDATE SET calls = quota_use.calls + excluded.calls";
 
-/// What callers of a counter have used, from the first one on.
-pub(crate) const USED_FROM: &str = "SELECT caller, calls FROM quota_use WHERE kind = ?1 AND owner = ?2 \
-     AND counter = ?3 AND begun = ?4 AND caller >= ?5 ORDER BY caller LIMIT 1000";
-
-/// What they have used, after one of them.
-pub(crate) const USED_AFTER: &str = "SELECT caller, calls FROM quota_use WHERE kind = ?1 AND owner = ?2 \
-     AND counter = ?3 AND begun = ?4 AND caller > ?5 ORDER BY caller LIMIT 1000";
-
-pub(crate) const FORGET_USE: &str = "DELETE FROM quota_use WHERE kind = ?1 AND owner = ?2";
+/// What callers of all that is published have used in units of time that are not over, after a row, in the order of
+/// their keys.
+pub(crate) const USED_AFTER: &str = "SELECT u.kind, u.owner, u.since, u.counter, u.caller, u.begun, u.calls \
+     FROM quota_use AS u WHERE (u.kind, u.owner, u.since, u.counter, u.caller, u.begun) > (?1, ?2, ?3, ?4, ?5, ?6) \
+     AND u.ends > ?7 AND EXISTS \
+     (SELECT 1 FROM published_item AS p WHERE p.kind = u.kind AND p.name = u.owner AND p.since = u.since) \
+     ORDER BY u.kind, u.owner, u.since, u.counter, u.caller, u.begun LIMIT 1000";
 
 pub(crate) const COUNT_USE: &str = "SELECT count(*) FROM quota_use";
 
+/// Of what was withdrawn there are rows: kind, name, the version with which it was published, and how many.
+pub(crate) const WITHDRAWN_USE: &str = "SELECT u.kind, u.owner, u.since, count(*) FROM quota_use AS u \
+     WHERE NOT EXISTS \
+     (SELECT 1 FROM published_item AS p WHERE p.kind = u.kind AND p.name = u.owner AND p.since = u.since) \
+     GROUP BY u.kind, u.owner, u.since";
+
+pub(crate) const REMOVE_WITHDRAWN: &str = "DELETE FROM quota_use \
+     WHERE (kind, owner, since, counter, caller, begun) IN \
+     (SELECT kind, owner, since, counter, caller, begun FROM quota_use \
+     WHERE kind = ?1 AND owner = ?2 AND since = ?3 LIMIT ?4)";
+
 pub(crate) const COUNT_ENDED: &str = "SELECT count(*) FROM quota_use WHERE ends <= ?1";
 
-pub(crate) const END_USE: &str = "DELETE FROM quota_use WHERE (kind, owner, counter, caller, begun) IN \
-     (SELECT kind, owner, counter, caller, begun FROM quota_use WHERE ends <= ?1 LIMIT ?2)";
+pub(crate) const REMOVE_ENDED: &str = "DELETE FROM quota_use \
+     WHERE (kind, owner, since, counter, caller, begun) IN \
+     (SELECT kind, owner, since, counter, caller, begun FROM quota_use WHERE ends <= ?1 LIMIT ?2)";
 
 /// How many calls those have that have called least, of so many rows the one with the most.
 pub(crate) const LEAST_USE: &str =
@@ -90,5 +102,6 @@ pub(crate) const LEAST_USE: &str =
 
 pub(crate) const COUNT_LEAST: &str = "SELECT count(*) FROM quota_use WHERE calls <= ?1";
 
-pub(crate) const REMOVE_LEAST: &str = "DELETE FROM quota_use WHERE (kind, owner, counter, caller, begun) IN \
-     (SELECT kind, owner, counter, caller, begun FROM quota_use WHERE calls <= ?1 LIMIT ?2)";
+pub(crate) const REMOVE_LEAST: &str = "DELETE FROM quota_use \
+     WHERE (kind, owner, since, counter, caller, begun) IN \
+     (SELECT kind, owner, since, counter, caller, begun FROM quota_use WHERE calls <= ?1 LIMIT ?2)";

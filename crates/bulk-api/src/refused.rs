@@ -1,6 +1,6 @@
 //! What a caller is told when the store, a job or a blob fails.
 
-use homeroom_access::{SEND_AGAIN, store_problem};
+use homeroom_access::{CHECK_FIRST, store_problem};
 use homeroom_blobs::BlobError;
 use homeroom_http::{Kind, Problem};
 use homeroom_jobs::JobError;
@@ -17,7 +17,8 @@ pub(crate) fn of_plan(refused: Refused<Problem>) -> Problem {
 
 /// Returns the problem for a failure of the store.
 pub(crate) fn of_store(error: StoreError) -> Problem {
-    store_problem(error, SEND_AGAIN)
+    // Whoever creates an operation again has two of them.
+    store_problem(error, CHECK_FIRST)
 }
 
 /// Returns the problem for a failure of the jobs.

@@ -49,12 +49,17 @@ pub(crate) fn of_plan(refused: Refused<Problem>) -> Problem {
 
 /// Returns the problem for a failure of the store.
 pub fn problem_of(error: StoreError) -> Problem {
-    let is_late = matches!(error, StoreError::Deadline(_));
+    let hint = match error {
+        StoreError::Deadline(_) => {
+            Some("Filter by a whole reference or key, omit totalCount, or page with pageToken.")
+        }
+        StoreError::TooLarge { .. } => Some("Ask for fewer documents with limit or pageSize."),
+        _ => None,
+    };
     let problem = store_problem(error, SEND_AGAIN);
-    if is_late {
-        problem.hint("Filter by a whole reference or key, omit totalCount, or page with pageToken.")
-    } else {
-        problem
+    match hint {
+        Some(hint) => problem.hint(hint),
+        None => problem,
     }
 }
 

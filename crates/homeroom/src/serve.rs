@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,8 +34,12 @@ const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 
 /// The time between two checks for changed keys and claim sets.
 const FOLLOW: Duration = Duration::from_millis(500);
-/// How often the use of quotas is written, and the longest wait for it at the end.
+/// How often the use of quotas is written.
 const KEEP_QUOTAS: Duration = Duration::from_secs(5);
+/// The longest wait at the start for what the store has of it; the rest is read while the server serves.
+const READ_QUOTAS_MAX: Duration = Duration::from_millis(500);
+/// The longest wait at the end until it is written.
+const LAST_QUOTAS_MAX: Duration = Duration::from_secs(20);
 
 /// The time between two sweeps of blobs: half of their grace period, within these limits.
 const SWEEP_MIN: Duration = Duration::from_millis(100);
@@ -241,12 +246,16 @@ impl Server {
         let admin_times = Times { drain: ADMIN_DRAIN, ..times };
         let is_shared = self.config.store.is_shared();
         let following = tokio::spawn(follow(Arc::clone(&self.app.access), is_shared));
-        let mut publishing = vec![];
+        let (mut publishing, mut keeping) = (None, None);
         if self.config.server.serves(Part::Gateway) {
             let apis = Arc::clone(&self.app.apis);
-            let begun = apis.serve_at(&self.door, Timestamp::now()).await;
-            publishing.push(tokio::spawn(keep_quotas(Arc::clone(&apis))));
-            publishing.push(tokio::spawn(publish(apis, begun)));
+            let begun = apis.begin_at(&self.door).await;
+            // Whatever is not read, the first round reads or tells.
+            let reading = apis.read_quotas(Timestamp::now());
+            _ = tokio::time::timeout(READ_QUOTAS_MAX, reading).await;
+            let told = told(nothing_left.clone());
+            keeping = Some(tokio::spawn(keep_quotas(Arc::clone(&apis), told)));
+            publishing = Some(tokio::spawn(publish(apis, begun)));
         }
         let control = self.control.map(|control| control.serve(self.app.clone()));
         let sweeping = tokio::spawn(sweep(self.app.blobs.clone()));
@@ -297,18 +306,15 @@ impl Server {
         _ = drained.send(true);
         _ = admin.await;
         following.abort();
-        for task in &publishing {
-            task.abort();
+        if let Some(publishing) = publishing {
+            publishing.abort();
         }
-        if !publishing.is_empty() {
-            let kept = tokio::time::timeout(KEEP_QUOTAS, apis.keep_quotas(Timestamp::now())).await;
-            match kept {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::warn!(%error, "the last calls of quotas are forgotten"),
-                Err(_) => {
-                    tracing::warn!("the store does not take the last calls of quotas in time");
-                }
-            }
+        // It ends its round and writes the last calls in another.
+        if let Some(keeping) = keeping
+            && tokio::time::timeout(LAST_QUOTAS_MAX, keeping).await.is_err()
+        {
+            let seconds = LAST_QUOTAS_MAX.as_secs();
+            tracing::warn!(seconds, "the store does not take the last calls of quotas in time");
         }
         sweeping.abort();
         sweeping_bulk.abort();
@@ -447,16 +453,22 @@ async fn publish(apis: Arc<Apis>, mut done: Result<(), ApisError>) {
     }
 }
 
-/// Writes the use of quotas now and then.
-async fn keep_quotas(apis: Arc<Apis>) {
+/// Writes the use of quotas now and then, and a last time when it is told to stop.
+async fn keep_quotas(apis: Arc<Apis>, stopped: impl Future<Output = ()>) {
+    let mut stopped = pin!(stopped);
     let mut is_behind = false;
     loop {
-        tokio::time::sleep(KEEP_QUOTAS).await;
+        let is_last = tokio::time::timeout(KEEP_QUOTAS, &mut stopped).await.is_ok();
         let kept = apis.keep_quotas(Timestamp::now()).await;
-        if let Err(error) = &kept
-            && !is_behind
-        {
-            tracing::warn!(%error, "the use of quotas cannot be kept; a restart would forget it");
+        if let Err(error) = &kept {
+            if is_last {
+                tracing::warn!(%error, "the last calls of quotas are forgotten");
+            } else if !is_behind {
+                tracing::warn!(%error, "the use of quotas cannot be kept; a restart would forget it");
+            }
+        }
+        if is_last {
+            return;
         }
         is_behind = kept.is_err();
     }
