@@ -250,7 +250,7 @@ async fn through(
         ways = next;
     }
     let up = Way { steps: [].into(), ..*way };
-    let questions: Vec<_> = ways.iter().map(|(at, _)| (Start::Number(*at), up.clone())).collect();
+    let questions: Vec<_> = ways.iter().map(|(at, _)| (Start::Number(*at), up)).collect();
     let reached = api.store.reach(&questions).await.map_err(problem_of)?;
     let mut all = ways.into_iter().zip(reached);
     let found = all
