@@ -40,10 +40,13 @@ use std::sync::atomic::Ordering;
 use rusqlite::Connection;
 
 use crate::error::StoreError;
+use crate::id::Uuid;
 use crate::queue::Queue;
+use crate::row::Row;
 use crate::sqlite::file::HeldFile;
+use crate::sqlite::reach::is_settled;
 use crate::store::Options;
-use crate::tie::{Reached, Start, Way};
+use crate::tie::{Reached, Start, TieState, Way};
 
 pub(crate) use archive::{Filling, Reading, carried, renew};
 pub(crate) use copy::{HeldBackup, archive, backup, damaged, hold_backup, raise, restore};
@@ -100,14 +103,43 @@ impl Sqlite {
         self.shared.probes.on_this_thread(&self.shared.file, probe)
     }
 
-    /// Follows ways, all on one state of the store.
+    /// Finds a document by its public id, and the version of the ties before the read.
+    pub(crate) fn document_and_ties(
+        &self,
+        uuid: Uuid,
+    ) -> Result<Option<(Row, TieState)>, StoreError> {
+        let version = self.shared.ties.version();
+        let found = self.probe(|c| by_uuid(c, uuid))?;
+        Ok(found.map(|row| (row, TieState(i64::try_from(version).ok()))))
+    }
+
+    /// Returns whether all ways lead from their numbers to one of some sorted numbers in the state in which a
+    /// document was read, if that is remembered.
+    pub(crate) fn all_lead(
+        &self,
+        state: TieState,
+        from: &[(i64, Way)],
+        to: &[i64],
+    ) -> Option<bool> {
+        let version = u64::try_from(state.0?).ok()?;
+        self.shared.ties.all_lead(version, from, to)
+    }
+
+    /// Follows ways, all on one state of the store, which has what any read has shown before.
     pub(crate) fn reach(&self, from: &[(Start, Way)]) -> Result<Vec<Reached>, StoreError> {
         let ties = &self.shared.ties;
-        if let Some(reached) = ties.recall(from) {
+        if let Some(reached) = ties.recall(ties.version(), from) {
             return Ok(reached);
         }
         let version = ties.begin(from);
-        self.probe(|c| ties.look(c, version, from))
+        let look = |c: &Connection| ties.look(c, version, from);
+        // This thread's snapshot has all ties that another one has shown, unless they are being committed; it may
+        // lack documents.
+        if is_settled(version) && from.iter().all(|(start, _)| matches!(start, Start::Number(_))) {
+            self.probe(look)
+        } else {
+            self.shared.probes.anew_on_this_thread(&self.shared.file, look)
+        }
     }
 
     /// Stops the readers, then the writer, which empties the log and closes the file.

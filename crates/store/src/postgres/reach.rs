@@ -1,5 +1,6 @@
 //! Reachability over ties: steps of ways are looked up, climbs to the top are remembered.
 
+mod generations;
 mod look;
 mod memory;
 mod reaching;

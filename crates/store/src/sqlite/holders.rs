@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use crate::id::KindId;
 
-/// Most items of each of the two generations: together some 15 megabytes.
-const GENERATION_MAX: usize = 131_072;
+/// Most items of each of the two generations: as many as a table of 131,072 places takes. Together that is 9
+/// megabytes, and 11 more where each item has several holders.
+const GENERATION_MAX: usize = 114_688;
 /// Most items that are kept where nobody asks.
 const IDLE_MAX: usize = 16_384;
 
@@ -39,13 +40,16 @@ impl From<&[i64]> for Holders {
     fn from(holders: &[i64]) -> Self {
         match holders {
             [only] => Self::One(*only),
+            // All of these share one.
+            [] => Self::All(Arc::default()),
             holders => Self::All(holders.into()),
         }
     }
 }
 
-/// Holders by item, in two generations: when the younger one is full it becomes the older one, whose
-/// items are forgotten unless they are found again.
+/// Holders by item, in two generations: when the younger one is full it becomes the older one, and the one
+/// before is forgotten, with items that are asked for, too. They are looked up once more then; to move them
+/// whenever they are asked for, readers would have to write to what they share.
 #[derive(Default)]
 pub(super) struct HolderCache {
     young: HashMap<Held, Holders>,
@@ -79,15 +83,14 @@ impl HolderCache {
         }
     }
 
-    /// Forgets everything.
-    pub(super) fn forget_all(&mut self) {
-        self.young.clear();
-        self.old.clear();
+    /// Returns whether this is more than what is kept where nobody asks.
+    pub(super) fn is_large(&self) -> bool {
+        self.young.len() + self.old.len() > IDLE_MAX
     }
 
     /// Gives memory back that only many readers or a large load need.
     pub(super) fn shrink(&mut self) {
-        if self.young.len() + self.old.len() > IDLE_MAX {
+        if self.is_large() {
             *self = Self::default();
         }
     }

@@ -63,6 +63,26 @@ impl Probes {
         file: &HeldFile,
         probe: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        self.on_own(file, |own| own.look(self, file, probe))
+    }
+
+    /// Does the same in a transaction that begins now, and so shows what any other has shown before.
+    pub(crate) fn anew_on_this_thread<T>(
+        &self,
+        file: &HeldFile,
+        probe: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.on_own(file, |own| {
+            own.end();
+            own.look(self, file, probe)
+        })
+    }
+
+    fn on_own<T>(
+        &self,
+        file: &HeldFile,
+        look: impl FnOnce(&mut Probe) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         if file.is_closed.load(Ordering::Acquire) {
             return Err(StoreError::Closed);
         }
@@ -77,8 +97,7 @@ impl Probes {
                     own.len() - 1
                 }
             };
-            let mut own_probe = own[at].1.lock().unwrap_or_else(PoisonError::into_inner);
-            own_probe.look(self, file, probe)
+            look(&mut own[at].1.lock().unwrap_or_else(PoisonError::into_inner))
         })
     }
 
@@ -153,9 +172,7 @@ impl Probe {
             self.end();
             let reading = file.recent.enter();
             let connection = opened(&mut self.connection, file)?;
-            if !probes.may_stay.load(Ordering::SeqCst) {
-                return look(connection);
-            }
+            // All statements of a look see one state, so it has a transaction even where that may not stay.
             connection.prepare_cached("BEGIN")?.execute([])?;
             self.seen = Some((commits, reading));
             let found = look(connection);

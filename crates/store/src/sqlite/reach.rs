@@ -1,8 +1,28 @@
 //! Reachability over ties: what writer and readers remember of it, and how they look up the rest.
+//!
+//! Rights depend on these answers, so each holds in one state of the store, and this state has every change of
+//! ties that was visible before the question. The readers' memory has a version for that:
+//!
+//! - A version is even, or odd while a transaction that changes ties is being committed. Before `COMMIT` the
+//!   writer forgets the transaction's items and makes the version odd, both under the lock; after `COMMIT` or
+//!   `ROLLBACK`, and after readers' connections have been told of the commit, it makes the version even.
+//! - What is remembered at an even version holds in the state of this version, in which no change of ties is
+//!   under way. What is remembered at an odd one holds before and after the transaction that is being committed,
+//!   because everything else was forgotten and nothing is added.
+//! - So an answer from memory alone, at a version that is the same before a document is read and under the lock,
+//!   holds in the state of the document ([`SharedTies::all_lead`]): at an even version no change of ties became
+//!   visible between the two, and at an odd one at most that of the transaction, which makes no difference to it.
+//! - A reader that looks something up in its snapshot takes something from memory only at the version that it
+//!   took before it began. If that is still the version after its last look-up, then its snapshot is of this
+//!   version, and what it took holds in its snapshot; if not, it asks again, of its snapshot alone. It adds what
+//!   it has found only if the version is even and still the same, under the lock.
+//! - A snapshot is taken after the version. If the version is even, then the commits before it were told to the
+//!   connections, and the snapshot has them. If it is odd, another connection may have shown the commit already,
+//!   so the snapshot is a new one (`Sqlite::reach`).
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use rusqlite::Connection;
 
@@ -40,8 +60,12 @@ impl KnownTies {
 
     /// Forgets everything.
     pub(crate) fn forget(&mut self) {
-        self.holders.forget_all();
-        self.climbs.clear();
+        drop(self.take_all());
+    }
+
+    /// Forgets everything, and returns it to be dropped where nobody waits for that.
+    fn take_all(&mut self) -> impl Sized + use<> {
+        (std::mem::take(&mut self.holders), std::mem::take(&mut self.climbs))
     }
 
     /// Gives memory back that only a large load needs.
@@ -60,7 +84,12 @@ impl KnownTies {
         if let Ok(numbers) = follow(start, way, &mut Recalled(self)) {
             return Ok(Reached { numbers, seen: vec![] });
         }
-        let mut looked = LookedUp { connection, known: Known::Own(self), found: Found::default() };
+        let mut looked = LookedUp {
+            connection,
+            known: Known::Own(self),
+            has_recalled: false,
+            found: Found::default(),
+        };
         let numbers = follow(start, way, &mut looked)?;
         let found = looked.found;
         self.remember(found);
@@ -113,6 +142,10 @@ pub(crate) struct ChangedTies {
 }
 
 impl ChangedTies {
+    fn is_empty(&self) -> bool {
+        !self.any && self.items.is_empty()
+    }
+
     /// Records that an item's ties have changed.
     pub(crate) fn add(&mut self, label: KindId, item: i64) {
         if self.items.len() >= CHANGED_MAX {
@@ -132,35 +165,72 @@ impl ChangedTies {
 /// What readers remember of ties, until the writer changes it.
 #[derive(Default)]
 pub(crate) struct SharedTies {
-    /// Number of times that something was forgotten.
+    /// Odd while a transaction that changes ties is being committed. Only the writer changes it.
     version: AtomicU64,
+    /// Whether a reader has asked since this was last looked at.
+    is_asked: AtomicBool,
     known: RwLock<KnownTies>,
 }
 
 impl SharedTies {
-    /// Forgets what was changed. Called once the commit is visible, before it is answered.
+    /// Returns the present version. Taken before a document is read, it tells whether what is remembered holds
+    /// in the document's state.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::SeqCst)
+    }
+
+    /// Forgets what a transaction has changed. Called before the commit: nothing is added from now on until
+    /// [`SharedTies::settle`].
     pub(crate) fn forget(&self, changed: &ChangedTies) {
-        if !changed.any && changed.items.is_empty() {
+        if changed.is_empty() {
             return;
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        self.version.fetch_add(1, Ordering::AcqRel);
-        if changed.any {
-            known.forget();
-        }
+        self.version.store(self.version() | 1, Ordering::SeqCst);
+        let gone = changed.any.then(|| known.take_all());
         for (label, item) in &changed.items {
             known.changed(*label, *item);
         }
+        drop(known);
+        drop(gone);
     }
 
-    /// Gives memory back that only many readers need.
-    pub(crate) fn shrink(&self) {
-        self.known.write().unwrap_or_else(PoisonError::into_inner).shrink();
+    /// Lets readers add what they find again. Called once the commit is visible to each read that begins, or
+    /// was rolled back; a transaction that has forgotten nothing needs no call, but may make it.
+    pub(crate) fn settle(&self) {
+        let version = self.version();
+        if !is_settled(version) {
+            self.version.store(version + 1, Ordering::SeqCst);
+        }
     }
 
-    /// Returns what ways have reached, if all of it is remembered.
-    pub(crate) fn recall(&self, from: &[(Start, Way)]) -> Option<Vec<Reached>> {
+    /// Gives memory back that only many readers need, unless one has asked since the last call. Returns whether
+    /// there is nothing more to give back.
+    pub(crate) fn shrink(&self) -> bool {
+        let is_asked = self.is_asked.swap(false, Ordering::Relaxed);
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        if !known.holders.is_large() {
+            return true;
+        }
+        drop(known);
+        if !is_asked {
+            self.known.write().unwrap_or_else(PoisonError::into_inner).shrink();
+        }
+        !is_asked
+    }
+
+    /// Returns what is remembered, if this is still the version; it stays so until the guard is dropped.
+    fn at(&self, version: u64) -> Option<RwLockReadGuard<'_, KnownTies>> {
+        if !self.is_asked.load(Ordering::Relaxed) {
+            self.is_asked.store(true, Ordering::Relaxed);
+        }
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        (self.version() == version).then_some(known)
+    }
+
+    /// Returns what ways have reached, if all of it is remembered at this version.
+    pub(crate) fn recall(&self, version: u64, from: &[(Start, Way)]) -> Option<Vec<Reached>> {
+        let known = self.at(version)?;
         let mut all = Vec::with_capacity(from.len());
         for (start, way) in from {
             let Start::Number(number) = start else { return None };
@@ -170,9 +240,10 @@ impl SharedTies {
         Some(all)
     }
 
-    /// Returns whether all ways lead from their numbers to one of some sorted numbers, if that is remembered.
-    pub(crate) fn all_lead(&self, from: &[(i64, Way)], to: &[i64]) -> Option<bool> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+    /// Returns whether all ways lead from their numbers to one of some sorted numbers, if that is remembered at
+    /// this version.
+    pub(crate) fn all_lead(&self, version: u64, from: &[(i64, Way)], to: &[i64]) -> Option<bool> {
+        let known = self.at(version)?;
         for (number, way) in from {
             if !known.leads(*number, &way.steps, way, to)? {
                 return Some(false);
@@ -181,8 +252,7 @@ impl SharedTies {
         Some(true)
     }
 
-    /// Must be called before a read begins. What the read finds is remembered only if nothing was
-    /// forgotten since.
+    /// Returns the version for a look-up that begins after this.
     pub(crate) fn begin(&self, from: &[(Start, Way)]) -> u64 {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let is_followed = from.iter().all(|(_, way)| known.followed.contains(&way.up));
@@ -193,36 +263,58 @@ impl SharedTies {
                 known.follow(way.up);
             }
         }
-        self.version.load(Ordering::Acquire)
+        self.version()
     }
 
-    /// Looks ways up for a reader that got `version` from [`SharedTies::begin`].
+    /// Looks ways up for a reader that got `version` from [`SharedTies::begin`] before its snapshot was taken.
     pub(crate) fn look(
         &self,
         connection: &Connection,
         version: u64,
         from: &[(Start, Way)],
     ) -> Result<Vec<Reached>, StoreError> {
-        let known = Known::Shared(&self.known);
-        let mut looked = LookedUp { connection, known, found: Found::default() };
-        let mut all = Vec::with_capacity(from.len());
-        for (start, way) in from {
-            let start = match start {
-                Start::Number(number) => Some(*number),
-                Start::Document(key) => probe::target(connection, *key)?.map(|(id, ..)| id.0),
-            };
-            let numbers = match start {
-                Some(start) => follow(start, way, &mut looked)?,
-                None => Climb::default(),
-            };
-            all.push(Reached { numbers, seen: vec![] });
+        loop {
+            let known = Known::Shared(self, version);
+            let mut looked =
+                LookedUp { connection, known, has_recalled: false, found: Found::default() };
+            let mut all = Vec::with_capacity(from.len());
+            for (start, way) in from {
+                let start = match start {
+                    Start::Number(number) => Some(*number),
+                    Start::Document(key) => probe::target(connection, *key)?.map(|(id, ..)| id.0),
+                };
+                let numbers = match start {
+                    Some(start) => follow(start, way, &mut looked)?,
+                    None => Climb::default(),
+                };
+                all.push(Reached { numbers, seen: vec![] });
+            }
+            let LookedUp { has_recalled, found, .. } = looked;
+            // If the version has passed, the next round takes nothing from memory, and is the last one.
+            if self.add(version, found) || !has_recalled {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Adds what was found by a read that began at a version, if it still holds. Returns whether this is the
+    /// version still.
+    fn add(&self, version: u64, found: Found) -> bool {
+        if found.is_empty() || !is_settled(version) {
+            return self.version() == version;
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if self.version.load(Ordering::Acquire) == version {
-            known.remember(looked.found);
+        let is_same = self.version() == version;
+        if is_same {
+            known.remember(found);
         }
-        Ok(all)
+        is_same
     }
+}
+
+/// Returns whether no change of ties is being committed at a version.
+pub(crate) fn is_settled(version: u64) -> bool {
+    version.is_multiple_of(2)
 }
 
 /// Where holders and climbs come from.
@@ -291,21 +383,25 @@ impl Look for Recalled<'_> {
 struct LookedUp<'c> {
     connection: &'c Connection,
     known: Known<'c>,
+    /// Whether something was taken from memory.
+    has_recalled: bool,
     found: Found,
 }
 
 /// Where something may be remembered.
 enum Known<'k> {
     Own(&'k KnownTies),
-    Shared(&'k RwLock<KnownTies>),
+    /// At a version.
+    Shared(&'k SharedTies, u64),
 }
 
 impl Known<'_> {
     fn recall<T>(&self, recall: impl FnOnce(&mut Recalled<'_>) -> Result<T, Unknown>) -> Option<T> {
         match self {
             Self::Own(known) => recall(&mut Recalled(known)),
-            Self::Shared(known) => {
-                recall(&mut Recalled(&known.read().unwrap_or_else(PoisonError::into_inner)))
+            Self::Shared(ties, version) => {
+                let known = ties.at(*version)?;
+                recall(&mut Recalled(&known))
             }
         }
         .ok()
@@ -319,11 +415,18 @@ struct Found {
     climbs: Vec<((KindId, i64), Climb)>,
 }
 
+impl Found {
+    fn is_empty(&self) -> bool {
+        self.holders.is_empty() && self.climbs.is_empty()
+    }
+}
+
 impl Look for LookedUp<'_> {
     type Error = StoreError;
 
     fn holders(&mut self, held: Held, out: &mut Vec<i64>) -> Result<(), StoreError> {
         if self.known.recall(|known| known.holders(held, out)).is_some() {
+            self.has_recalled = true;
             return Ok(());
         }
         let before = out.len();
@@ -335,6 +438,7 @@ impl Look for LookedUp<'_> {
 
     fn climb(&mut self, label: KindId, item: i64) -> Result<Climb, StoreError> {
         if let Some(climb) = self.known.recall(|known| known.climb(label, item)) {
+            self.has_recalled = true;
             return Ok(climb);
         }
         if let Some((_, climb)) = self.found.climbs.iter().find(|(of, _)| *of == (label, item)) {

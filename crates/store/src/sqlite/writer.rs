@@ -110,7 +110,7 @@ pub(crate) struct Writer {
     /// Number of transactions since readers of older states were looked at.
     transactions: u32,
     checkpointer: Checkpointer,
-    /// Whether something was written since the idle writer last looked at the log.
+    /// Whether something was written since the idle writer last looked at the log, or memory is to be given back.
     log_may_shrink: bool,
     /// When readers last prevented the log from restarting.
     postponed: Option<Instant>,
@@ -148,13 +148,15 @@ impl Writer {
                 }
                 self.forget();
                 ended = Err(self.settle(error));
+                self.shared.ties.settle();
             } else {
                 self.writes_work();
                 self.shared
                     .newest_change_version
                     .store(self.last_change_version, Ordering::Release);
                 self.committed();
-                self.shared.ties.forget(&std::mem::take(&mut self.changed_ties));
+                // Only now does each read that begins show the commit.
+                self.shared.ties.settle();
                 self.checkpointer.log_has_grown();
                 self.log_may_shrink = true;
                 // A write to a file that nobody will find again is not acknowledged.
@@ -201,8 +203,9 @@ impl Writer {
                     is_moving =
                         self.recent.is_filled() && !self.is_troubled && self.move_some(MOVED_MAX);
                     if !is_moving {
-                        self.give_memory_back();
-                        self.log_may_shrink = !checkpoint::shrink(&self.connection, &self.shared);
+                        let is_given_back = self.give_memory_back();
+                        let is_shrunk = checkpoint::shrink(&self.connection, &self.shared);
+                        self.log_may_shrink = !is_shrunk || !is_given_back;
                     }
                 }
             }
@@ -263,22 +266,24 @@ impl Writer {
     }
 
     /// Forgets what only a large load needs, and the pages in memory: the system still has most of
-    /// them.
-    fn give_memory_back(&mut self) {
+    /// them. Returns whether it was everything: readers keep what they remember as long as they ask for it.
+    fn give_memory_back(&mut self) -> bool {
         self.targets.shrink();
         self.ties.shrink();
-        self.shared.ties.shrink();
+        let is_everything = self.shared.ties.shrink();
         // A thread that reads nothing more would keep what it could see.
         self.shared.probes.end_stale();
         self.recent.give_memory_back();
         if let Err(error) = self.connection.execute_batch("PRAGMA shrink_memory") {
             tracing::warn!(%error, "an idle writer keeps its pages in memory");
         }
+        is_everything
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
         write_counts(&self.connection, self.tally.drain())?;
         self.recent.end(&self.connection, self.last_id)?;
+        self.shared.ties.forget(&std::mem::take(&mut self.changed_ties));
         let begun = Instant::now();
         self.connection.execute_batch("COMMIT").map_err(of_commit)?;
         self.shared.commits.note(begun.elapsed());

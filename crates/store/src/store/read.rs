@@ -93,7 +93,7 @@ impl Store {
     }
 
     /// Does the same as [`Store::document`], and also returns the state of the ties at that moment,
-    /// for [`Store::reach_in`].
+    /// for [`Store::all_lead`] and [`Store::reach_in`].
     ///
     /// # Errors
     ///
@@ -103,10 +103,7 @@ impl Store {
         uuid: Uuid,
     ) -> Result<Option<(Row, TieState)>, StoreError> {
         match &*self.engine {
-            Engine::Sqlite(sqlite) => {
-                let found = sqlite.probe(|c| sqlite::by_uuid(c, uuid))?;
-                Ok(found.map(|row| (row, TieState::default())))
-            }
+            Engine::Sqlite(sqlite) => sqlite.document_and_ties(uuid),
             Engine::Postgres(postgres) => postgres.document_and_ties(uuid).await,
         }
     }
@@ -115,7 +112,7 @@ impl Store {
     /// caller has just read; [`None`] where not all of that is remembered, and [`Store::reach_in`] has to look.
     pub fn all_lead(&self, state: TieState, from: &[(i64, Way)], to: &[i64]) -> Option<bool> {
         match &*self.engine {
-            Engine::Sqlite(sqlite) => sqlite.shared.ties.all_lead(from, to),
+            Engine::Sqlite(sqlite) => sqlite.all_lead(state, from, to),
             Engine::Postgres(postgres) => postgres.all_lead(state, from, to),
         }
     }
@@ -130,7 +127,7 @@ impl Store {
     }
 
     /// Does the same as [`Store::reach`], but reuses what is known about a state that the caller
-    /// has just read.
+    /// has just read. What is not known is looked up in a state that may be a later one.
     ///
     /// # Errors
     ///

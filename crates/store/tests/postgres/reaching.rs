@@ -51,7 +51,7 @@ fn make(
             _ => Decision::Refuse("it is there".into()),
         }
     };
-    Plan { ask: vec![Ask::Document(key(name)), Ask::Reach(from, way.clone())], decide }
+    Plan { ask: vec![Ask::Document(key(name)), Ask::Reach(from, *way)], decide }
 }
 
 /// Returns a plan that replaces a document's ties.
@@ -92,7 +92,7 @@ fn look(from: Start, way: &Way) -> Plan<impl Decide<Done = String, Refusal = Str
             _ => Decision::Refuse("no answer".into()),
         }
     };
-    Plan { ask: vec![Ask::Reach(from, way.clone())], decide }
+    Plan { ask: vec![Ask::Reach(from, *way)], decide }
 }
 
 /// Reads the anchor, and then what is reached in the state in which it was read.
@@ -100,7 +100,7 @@ fn read(store: &Store, from: Start, way: &Way) -> (TieState, Vec<i64>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (_, state) = store.document_and_ties(Uuid([ANCHOR; 16])).await.unwrap().unwrap();
-        let reached = store.reach_in(state, &[(from, way.clone())]).await.unwrap();
+        let reached = store.reach_in(state, &[(from, *way)]).await.unwrap();
         (state, reached[0].numbers.to_vec())
     })
 }
@@ -269,10 +269,10 @@ impl Decide for Doing {
 fn plan(does: &Does) -> Plan<Doing> {
     let ask = match does {
         Does::Make { name, from, way, .. } => {
-            vec![Ask::Document(key(*name)), Ask::Reach(*from, way.clone())]
+            vec![Ask::Document(key(*name)), Ask::Reach(*from, *way)]
         }
         Does::Delete { name } => vec![Ask::Document(key(*name))],
-        Does::Look { from, way } => vec![Ask::Reach(*from, way.clone())],
+        Does::Look { from, way } => vec![Ask::Reach(*from, *way)],
         Does::Sweep { .. } => vec![],
     };
     Plan { ask, decide: Doing(does.clone()) }

@@ -552,7 +552,7 @@ fn readers_see_a_change_of_ties_once_it_is_answered_however_many_read_meanwhile(
         let (person, way) = (changing.persons[0], changing.way(false));
         let is_over = std::sync::atomic::AtomicBool::new(false);
         let reached = || {
-            let reached = changing.store.reach_blocking(vec![(Start::Number(person), way.clone())]);
+            let reached = changing.store.reach_blocking(vec![(Start::Number(person), way)]);
             reached.unwrap()[0].numbers.to_vec()
         };
 

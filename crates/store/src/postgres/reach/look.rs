@@ -22,17 +22,17 @@ pub(in crate::postgres) async fn look(
     from: &[(Start, Way)],
 ) -> Result<Vec<Reached>, StoreError> {
     for _ in 0..TRIES {
-        let before = memory.newest();
+        let (before, epoch) = (memory.newest(), memory.epoch());
         let mut reaching = Reaching::default();
         for (start, way) in from {
             reaching.add(*start, way);
         }
         let steps = reaching.steps();
-        let Some(state) = ask(reads, &mut reaching, steps).await? else { continue };
+        let Some(state) = ask(reads, epoch, &mut reaching, steps).await? else { continue };
         memory.saw(before, state.any());
         let climbs = reaching.climbs(memory, Some(&state));
         if !climbs.is_empty() {
-            match ask(reads, &mut reaching, climbs).await? {
+            match ask(reads, epoch, &mut reaching, climbs).await? {
                 Some(later) if later.any() == state.any() => reaching.keep_climbs(memory, &state),
                 _ => continue,
             }
@@ -46,6 +46,7 @@ pub(in crate::postgres) async fn look(
 /// Runs the look-ups, and returns the versions of the ties if none has changed meanwhile.
 async fn ask(
     reads: &Reads,
+    epoch: u64,
     reaching: &mut Reaching,
     questions: Vec<ReachStatement>,
 ) -> Result<Option<Versions>, StoreError> {
@@ -59,7 +60,7 @@ async fn ask(
     }
     let found = reads.probe_all(&all).await?;
     let Some((versions, rest)) = found.split_first() else { return Ok(None) };
-    let state = Versions::read(versions).map_err(told)?;
+    let state = Versions::read(versions, epoch).map_err(told)?;
     for (question, rows) in questions.iter().zip(rest) {
         reaching.read(&question.of, rows).map_err(told)?;
     }

@@ -4,13 +4,17 @@
 //! reader of a version sees the ties of that version, so a result found in one state is valid in
 //! every state in which none of its labels has a later version. So nothing remembered outlives a
 //! commit on any node.
+//!
+//! A database that has gone back issues the same versions again, for other ties. A node that notices it forgets
+//! everything and begins a new epoch; what was read in an earlier epoch is not remembered any more.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use tokio_postgres::Row as SqlRow;
 
+use super::generations::Generations;
 use super::statements::{ACCESS, ANY, SCHEMA, UNKNOWN};
 use crate::error::StoreError;
 use crate::id::KindId;
@@ -19,38 +23,42 @@ use crate::postgres::error::Fault;
 use crate::tie::{Reached, Start, Way};
 use std::sync::Arc;
 
-/// Most climbs that are remembered, and most ways from a number.
-const REMEMBERED_MAX: usize = 100_000;
+/// Most climbs that are remembered in each of two generations, and most ways from a number.
+const GENERATION_MAX: usize = 50_000;
 
 /// The versions of ties in a state of the store.
 #[derive(Debug, Clone, Default)]
-pub(in crate::postgres) struct Versions(HashMap<i32, i64>);
+pub(in crate::postgres) struct Versions {
+    of: HashMap<i32, i64>,
+    /// The epoch of the node's memory before they were read.
+    epoch: u64,
+}
 
 impl Versions {
-    /// Reads rows of label and version.
-    pub(in crate::postgres) fn read(rows: &[SqlRow]) -> Result<Self, Fault> {
+    /// Reads rows of label and version; the statement was sent after `epoch` was known.
+    pub(in crate::postgres) fn read(rows: &[SqlRow], epoch: u64) -> Result<Self, Fault> {
         let row = |row: &SqlRow| Ok((row.try_get(0)?, row.try_get(1)?));
-        Ok(Self(rows.iter().map(row).collect::<Result<_, Fault>>()?))
+        Ok(Self { of: rows.iter().map(row).collect::<Result<_, Fault>>()?, epoch })
     }
 
     /// Returns the version of the last change of any tie.
     pub(in crate::postgres) fn any(&self) -> i64 {
-        self.0.get(&ANY).copied().unwrap_or(0)
+        self.of.get(&ANY).copied().unwrap_or(0)
     }
 
     /// Returns the version of clients and their rights, if it was read.
     pub(in crate::postgres) fn access(&self) -> Option<i64> {
-        self.0.get(&ACCESS).copied()
+        self.of.get(&ACCESS).copied()
     }
 
     /// Returns the version of the tables, if it was read.
     pub(in crate::postgres) fn schema(&self) -> Option<i64> {
-        self.0.get(&SCHEMA).copied()
+        self.of.get(&SCHEMA).copied()
     }
 
     /// Returns the version of the last change of a label's ties.
     pub(super) fn of(&self, label: KindId) -> i64 {
-        let version = |label| self.0.get(&label).copied().unwrap_or(0);
+        let version = |label| self.of.get(&label).copied().unwrap_or(0);
         version(label.0.into()).max(version(UNKNOWN))
     }
 }
@@ -66,15 +74,10 @@ pub(in crate::postgres) struct Memory {
     is_behind: AtomicBool,
     /// The version of the tables, if it is newer than this program knows; otherwise 0.
     outgrown_by: AtomicI64,
-    climbs: RwLock<HashMap<(KindId, i64), (i64, Climb)>>,
-    ways: RwLock<Ways>,
-}
-
-/// Where ways have led to.
-#[derive(Debug, Default)]
-struct Ways {
-    known: HashMap<Way, HashMap<Start, (i64, Led)>>,
-    count: usize,
+    /// How often everything was forgotten, because the database had gone back.
+    epoch: AtomicU64,
+    climbs: RwLock<Generations<(KindId, i64), (i64, Climb)>>,
+    ways: RwLock<Generations<(Way, Start), (i64, Led)>>,
 }
 
 /// Where a way has led to.
@@ -95,6 +98,11 @@ impl Memory {
         self.newest.load(Ordering::Acquire)
     }
 
+    /// Returns the present epoch. Call it before a read begins whose results are to be remembered.
+    pub(in crate::postgres) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::SeqCst)
+    }
+
     /// Records the version of the last change of any tie, found by a read that began after `before`
     /// was known. If it is lower than `before`, the database has gone back, and everything
     /// remembered is forgotten.
@@ -103,8 +111,12 @@ impl Memory {
             self.newest.fetch_max(any, Ordering::AcqRel);
             return;
         }
-        self.climbs.write().unwrap_or_else(PoisonError::into_inner).clear();
-        *self.ways.write().unwrap_or_else(PoisonError::into_inner) = Ways::default();
+        // Whoever adds something later, under the lock, sees the new epoch.
+        self.epoch.fetch_add(1, Ordering::SeqCst);
+        let climbs =
+            std::mem::take(&mut *self.climbs.write().unwrap_or_else(PoisonError::into_inner));
+        let ways = std::mem::take(&mut *self.ways.write().unwrap_or_else(PoisonError::into_inner));
+        drop((climbs, ways));
         self.newest.store(any, Ordering::Release);
         tracing::warn!(
             before,
@@ -155,26 +167,26 @@ impl Memory {
     /// Returns where a label leads from an item in a state, if that is remembered.
     pub(super) fn climb(&self, state: &Versions, label: KindId, item: i64) -> Option<Climb> {
         let climbs = self.climbs.read().unwrap_or_else(PoisonError::into_inner);
-        let (version, climb) = climbs.get(&(label, item))?;
-        (state.of(label) <= *version && *version <= state.any()).then(|| Climb::clone(climb))
+        let holds = |known: &(i64, Climb)| state.of(label) <= known.0 && known.0 <= state.any();
+        climbs.find(&(label, item), holds).map(|(_, climb)| Climb::clone(climb))
     }
 
     /// Remembers climbs that were found in a state.
-    pub(super) fn keep(
-        &self,
-        state: &Versions,
-        found: impl Iterator<Item = ((KindId, i64), Climb)>,
-    ) {
+    pub(super) fn keep(&self, state: &Versions, found: Vec<((KindId, i64), Climb)>) {
+        let mut gone = vec![];
         let mut climbs = self.climbs.write().unwrap_or_else(PoisonError::into_inner);
+        if self.epoch() != state.epoch {
+            return;
+        }
         for (of, climb) in found {
-            if climbs.len() >= REMEMBERED_MAX {
-                climbs.clear();
-            }
-            let known = climbs.entry(of).or_insert((i64::MIN, Climb::from([])));
-            if known.0 < state.any() {
-                *known = (state.any(), climb);
+            match climbs.young(&of) {
+                Some(known) if known.0 < state.any() => *known = (state.any(), climb),
+                Some(_) => {}
+                None => gone.extend(climbs.add(of, (state.any(), climb), GENERATION_MAX)),
             }
         }
+        drop(climbs);
+        drop(gone);
     }
 
     /// Returns what all these ways reach at this version of all ties, if that is remembered.
@@ -182,8 +194,8 @@ impl Memory {
         let ways = self.ways.read().unwrap_or_else(PoisonError::into_inner);
         let one = |(start, way): &(Start, Way)| {
             let Start::Number(_) = start else { return None };
-            let (version, led) = ways.known.get(way)?.get(start)?;
-            (*version == any).then(|| Reached { numbers: Arc::clone(&led.numbers), seen: vec![] })
+            let (_, led) = ways.find(&(*way, *start), |known| known.0 == any)?;
+            Some(Reached { numbers: Arc::clone(&led.numbers), seen: vec![] })
         };
         from.iter().map(one).collect()
     }
@@ -198,10 +210,7 @@ impl Memory {
     ) -> Option<bool> {
         let ways = self.ways.read().unwrap_or_else(PoisonError::into_inner);
         for (number, way) in from {
-            let (version, led) = ways.known.get(way)?.get(&Start::Number(*number))?;
-            if *version != any {
-                return None;
-            }
+            let (_, led) = ways.find(&(*way, Start::Number(*number)), |known| known.0 == any)?;
             if !led.numbers.iter().any(|number| to.binary_search(number).is_ok()) {
                 return Some(false);
             }
@@ -217,39 +226,33 @@ impl Memory {
         starts: impl Iterator<Item = Start>,
     ) -> Vec<(Start, Led)> {
         let ways = self.ways.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(of_way) = ways.known.get(way) else { return vec![] };
         let one = |start: Start| {
-            let (version, led) = of_way.get(&start)?;
-            (*version == any).then(|| (start, led.clone()))
+            let (_, led) = ways.find(&(*way, start), |known| known.0 == any)?;
+            Some((start, led.clone()))
         };
         starts.filter_map(one).collect()
     }
 
     /// Remembers where ways have led to in a state.
-    pub(super) fn keep_ways<'w>(
-        &self,
-        state: &Versions,
-        reached: impl Iterator<Item = (Start, &'w Way, Led)>,
-    ) {
+    pub(super) fn keep_ways(&self, state: &Versions, reached: Vec<(Start, Way, Led)>) {
+        let mut gone = vec![];
         let mut ways = self.ways.write().unwrap_or_else(PoisonError::into_inner);
+        if self.epoch() != state.epoch {
+            return;
+        }
         for (start, way, led) in reached {
-            if ways.count >= REMEMBERED_MAX {
-                *ways = Ways::default();
-            }
-            let of_way = match ways.known.get_mut(way) {
-                Some(of_way) => of_way,
-                None => ways.known.entry(*way).or_default(),
-            };
-            let is_new = match of_way.get_mut(&start) {
+            match ways.young(&(way, start)) {
                 Some(known) if known.0 < state.any() || known.1.number != led.number => {
                     *known = (state.any(), led);
-                    false
                 }
-                Some(_) => false,
-                None => of_way.insert(start, (state.any(), led)).is_none(),
-            };
-            ways.count += usize::from(is_new);
+                Some(_) => {}
+                None => {
+                    gone.extend(ways.add((way, start), (state.any(), led), GENERATION_MAX));
+                }
+            }
         }
+        drop(ways);
+        drop(gone);
     }
 }
 
@@ -260,17 +263,17 @@ pub(super) type Climb = Arc<[i64]>;
 mod tests {
     use super::*;
 
-    fn state(any: i64) -> Versions {
-        Versions(HashMap::from([(ANY, any), (UNKNOWN, 0), (7, 2)]))
+    fn state(any: i64, epoch: u64) -> Versions {
+        Versions { of: HashMap::from([(ANY, any), (UNKNOWN, 0), (7, 2)]), epoch }
     }
 
     #[test]
     fn remembered_results_are_dropped_when_the_database_goes_back() {
         let memory = Memory::default();
         let label = KindId(7);
-        let remembered = |any| memory.climb(&state(any), label, 1).is_some();
+        let remembered = |any| memory.climb(&state(any, memory.epoch()), label, 1).is_some();
         memory.saw(memory.newest(), 5);
-        memory.keep(&state(5), std::iter::once(((label, 1), Climb::from([2]))));
+        memory.keep(&state(5, memory.epoch()), vec![((label, 1), Climb::from([2]))]);
         assert!(remembered(5) && remembered(6));
 
         // A read that began before another one saw a newer version is merely late; the database has
@@ -284,6 +287,34 @@ mod tests {
 
         // The lost versions are issued again, with other ties.
         assert!(!remembered(5) && !remembered(9));
+    }
+
+    #[test]
+    fn a_read_that_began_before_the_database_went_back_is_not_remembered() {
+        let memory = Memory::default();
+        let (label, start) = (KindId(7), Start::Number(1));
+        let way = Way { steps: [label].into(), up: label, past: false };
+        let led = || Led { number: 1, numbers: [2].into(), seen: [].into() };
+        let keep = |state: &Versions| {
+            memory.keep(state, vec![((label, 1), Climb::from([2]))]);
+            memory.keep_ways(state, vec![(start, way, led())]);
+        };
+        let remembered = |any| {
+            let climb = memory.climb(&state(any, memory.epoch()), label, 1).is_some();
+            (climb, memory.all_lead(any, &[(1, way)], &[2]), memory.all(any, &[(start, way)]))
+        };
+        memory.saw(memory.newest(), 9);
+        let read = state(9, memory.epoch());
+        keep(&read);
+        assert!(matches!(remembered(9), (true, Some(true), Some(_))));
+
+        memory.saw(memory.newest(), 3);
+        keep(&read);
+
+        // Version 9 is issued again, with other ties.
+        assert_eq!(remembered(9), (false, None, None));
+        keep(&state(4, memory.epoch()));
+        assert!(matches!(remembered(4), (true, Some(true), Some(_))));
     }
 
     #[test]

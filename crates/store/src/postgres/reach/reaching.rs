@@ -230,7 +230,8 @@ impl Reaching {
 
     /// Stores the climbs of this state of the ties in memory.
     pub(in crate::postgres) fn keep_climbs(&self, memory: &Memory, state: &Versions) {
-        memory.keep(state, self.climbed.iter().map(|(of, climb)| (*of, Arc::clone(climb))));
+        let climbed = self.climbed.iter().map(|(of, climb)| (*of, Arc::clone(climb)));
+        memory.keep(state, climbed.collect());
     }
 
     /// Stores in memory where the ways that were followed have led to in this state of the ties.
@@ -244,8 +245,8 @@ impl Reaching {
         let reached = followed.filter_map(|(start, way, begun)| {
             let number = *begun.first().filter(|_| begun.len() == 1)?;
             let Reached { numbers, seen } = self.answer(start, way);
-            Some((start, way, Led { number, numbers, seen: seen.into() }))
+            Some((start, *way, Led { number, numbers, seen: seen.into() }))
         });
-        memory.keep_ways(state, reached);
+        memory.keep_ways(state, reached.collect());
     }
 }

@@ -294,6 +294,7 @@ async fn fly(
     questions: &[AskStatement],
     begins: Begins,
 ) -> Result<Flown, Fault> {
+    let epoch = memory.epoch();
     let texts = writes.iter().map(|write| write.text);
     let texts = texts.chain(questions.iter().map(|question| &*question.text));
     let (hold, versions) = match begins {
@@ -314,7 +315,7 @@ async fn fly(
         begun?;
         let locked = locked?;
         let row = locked.first().ok_or_else(|| damaged(lane.map_or("counter", |_| "lane")))?;
-        let ties = Versions::read(&ties?)?;
+        let ties = Versions::read(&ties?, epoch)?;
         // A migration also locks the counter and the lanes, so no newer one can come before this
         // transaction ends.
         memory.saw_schema(ties.schema().ok_or_else(|| damaged("homeroom_store"))?)?;
