@@ -1,25 +1,30 @@
 //! What a store costs to read when it has grown: the same reads on stores of several sizes, side by side.
 //!
 //! Each store has students in proportion to its size, a school for each hundred of them, an enrolment and thirty
-//! attendance events for each. All servers run at the same time and are measured in turn, so the machine's mood
-//! meets all of them. Documents that are read by id lie evenly over the whole resource; whose lists are
-//! authorized may see as many documents at each size, which lie among ever more others. A run in which the
-//! last size costs too many times what the first one does fails, after it has printed all figures.
+//! attendance events for each. A few per cent more are then written through the server: events of random students,
+//! changes and deletes of random events, so pages are no longer as full, and rows no longer as ordered, as a load
+//! leaves them. All servers run at the same time and are measured in turn, so the machine's mood meets all of them.
+//! What is read lies over the whole resource, in proportion to its size, and the servers have not read it before;
+//! what is read over and over has figures of its own. Whose lists are authorized may see as many documents at each
+//! size, which lie among ever more others. A run in which the last size costs too many times what the first one
+//! does, in which a request failed, or where a size lacks what is compared, fails after it has printed all figures.
 
 mod compared;
+mod grown;
+mod served;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use compared::{Figures, Kind};
+use served::Served;
 
-use super::figures::measure;
 use super::files::{lines, text};
-use super::load::{LabLoad, Scenario};
+use super::load::LabLoad;
 use super::options::Options;
 use super::population::Population;
 use super::server::{Build, Client, STORE, Server};
-use super::work::{ATTENDANCE, RELATIONSHIPS, claim_set, reads};
+use super::work::ATTENDANCE;
 use crate::house::Done;
 
 /// The documents of a student: itself, an enrolment and its events.
@@ -28,16 +33,18 @@ const OF_STUDENT: usize = 2 + EVENTS;
 const EVENTS: usize = 30;
 /// The students of a school.
 const OF_SCHOOL: usize = 100;
-/// The documents that are read by id.
-const READ: usize = 10_000;
-/// The requests a second of the moderate rate.
-const RATE: u32 = 2_000;
-/// The clients that read without a pause.
-const USERS: u32 = 16;
 /// The ports of the first server; each further one has the next two.
 const PORT: u16 = 18_100;
-/// How many requests a round has of each page.
-const PAGES: usize = 10;
+/// The clients that write to a store before it is measured.
+const WRITERS: u32 = 64;
+/// One of so many documents is written, changed or deleted before a store is measured, at the rate that is expected.
+const WRITTEN: usize = 33;
+const WRITES_A_SECOND: usize = 10_000;
+/// One of so many events may be deleted meanwhile.
+const DELETED: usize = 200;
+/// How often a server is killed while it writes, and after how long.
+const KILLS: u32 = 3;
+const KILLED_AFTER: Duration = Duration::from_secs(2);
 
 /// Measures each size in each round, and compares the last with the first.
 pub fn run(options: &Options, district: &Path) -> Done {
@@ -47,34 +54,39 @@ pub fn run(options: &Options, district: &Path) -> Done {
     let mut figures = Figures::new(&options.sizes);
     let mut stores = vec![];
     for (at, size) in options.sizes.iter().enumerate() {
-        let store = Sized::load(&options.folder, district, *size, at)?;
-        figures.push(at, "load --direct, documents/s", 0, Kind::Told, store.documents_per_second);
-        let bytes = store.file_bytes()? as f64 / store.documents as f64;
-        figures.push(at, "documents", 0, Kind::Told, store.documents as f64);
-        figures.push(at, "schools", 0, Kind::Told, store.population.schools as f64);
-        figures.push(at, "bytes of the file a document", 1, Kind::Larger, bytes);
+        let mut store = Sized::load(&options.folder, district, *size, at)?;
+        let mut told = |what: &str, value| figures.push(at, what, 0, Kind::Told, value);
+        told("load --direct, documents/s", store.documents_per_second);
+        told("schools", store.population.schools as f64);
+        store.grow(options, district, at, &mut figures)?;
         stores.push(store);
     }
     for round in 0..=options.rounds {
         for (at, store) in stores.iter().enumerate() {
             let ms = Server::start(&store.build, &store.data, &[])?.seconds_to_ready * 1e3;
-            // The first start after a load does not count.
+            // The first start does not count.
             if round > 0 {
                 figures.push(at, "start, ms to ready", 1, Kind::Slower, ms);
             }
         }
     }
+    for number in 0..KILLS {
+        for (at, store) in stores.iter().enumerate() {
+            let ms = store.start_after_kill(options, district, number)?;
+            figures.push(at, "start after kill -9 while it writes, ms", 1, Kind::Slower, ms);
+        }
+    }
     let served: Result<Vec<Served>, String> =
         stores.iter().map(|store| Served::start(options, store)).collect();
-    let served = served?;
-    for served in &served {
-        served.by_id(options, None)?;
-    }
-    for _ in 0..options.rounds {
-        for (at, served) in served.iter().enumerate() {
-            served.by_id(options, Some((at, &mut figures)))?;
-            served.pages(at, &mut figures)?;
+    let mut served = served?;
+    for round in 0..options.rounds {
+        for (at, served) in served.iter_mut().enumerate() {
+            served.by_id(options, round, at, &mut figures)?;
+            served.pages(round, at, &mut figures)?;
         }
+    }
+    for (at, served) in served.iter_mut().enumerate() {
+        served.tails(at, &mut figures);
     }
     figures.judge()
 }
@@ -108,114 +120,76 @@ impl Sized {
         Ok(Self { build, data, population, documents, documents_per_second })
     }
 
-    fn file_bytes(&self) -> Result<u64, String> {
-        let file = self.data.join("homeroom.db");
-        Ok(std::fs::metadata(&file).map_err(|e| format!("{}: {e}", file.display()))?.len())
-    }
-}
-
-/// A server with what is asked of it.
-struct Served {
-    server: Server,
-    everybody: Client,
-    by_id: Scenario,
-    /// What each page is, who asks for it, and its path.
-    pages: Vec<(String, Asker, String)>,
-    callers: Vec<Client>,
-}
-
-/// Who asks: everybody's key, or one of the keys with a part of the schools.
-#[derive(Clone, Copy)]
-enum Asker {
-    Everybody,
-    Caller(usize),
-}
-
-impl Served {
-    fn start(options: &Options, store: &Sized) -> Result<Self, String> {
-        let server = Server::start(&store.build, &store.data, &options.environment)?;
-        let everybody = server.client(&["--claim-set", "FullAccess"])?;
-        let events = store.population.students * store.population.events;
-        let by_id = evenly(&everybody, events)?;
-        let resources = ["student", "studentSchoolAssociation", "studentSchoolAttendanceEvent"];
-        claim_set(&options.folder, &server, "Related", RELATIONSHIPS, &resources)?;
-        let path = ATTENDANCE.path;
-        let deep = everybody.last_fifth(path)?.ok_or("there are too few attendance events")?;
-        let by_cursor = format!("{path}?pageToken={deep}&pageSize=500");
-        let by_offset = format!("{path}?offset={}&limit=500", events * 8 / 10);
-        let mut pages = vec![
-            ("page of 500 at 80 % depth by cursor".into(), Asker::Everybody, by_cursor),
-            ("page of 500 at 80 % depth by offset".into(), Asker::Everybody, by_offset),
-        ];
-        let mut callers = vec![];
-        for wanted in [1, 100] {
-            let schools = wanted.min(store.population.schools);
-            if schools < wanted {
-                println!(
-                    "With {} documents there are {schools} schools: too few to compare.\n",
-                    store.documents
-                );
-            }
-            let from = (store.population.schools - schools) / 2;
-            let ids = Population::schools(from, from + schools);
-            let rights = ["--claim-set", "Related", "--education-organizations", &ids];
-            callers.push(server.client(&rights)?);
-            let caller = Asker::Caller(callers.len() - 1);
-            for endpoint in
-                ["students", "studentSchoolAssociations", "studentSchoolAttendanceEvents"]
-            {
-                let path = format!("/data/v3/ed-fi/{endpoint}");
-                let what = format!("list of 500 {endpoint} for {wanted} of the schools");
-                pages.push((format!("{what}, start"), caller, format!("{path}?limit=500")));
-                if let Some(deep) = everybody.last_fifth(&path)? {
-                    let deep = format!("{path}?pageToken={deep}&pageSize=500");
-                    pages.push((format!("{what}, 80 % depth by cursor"), caller, deep));
-                }
-            }
-        }
-        Ok(Self { server, everybody, by_id, pages, callers })
-    }
-
-    /// Reads by id at a moderate rate and without a pause. Without figures, it only warms up.
-    fn by_id(&self, options: &Options, figures: Option<(usize, &mut Figures)>) -> Done {
-        let (url, pids) = (self.server.url(""), [self.server.pid()]);
-        let load =
-            LabLoad { users: USERS, threads: 1, seconds: options.seconds, folder: &options.folder };
-        let at_rate = measure(&pids, || load.at_rate(&url, &self.by_id, &self.everybody, RATE))?;
-        let most = measure(&pids, || load.run(&url, &self.by_id, &self.everybody, 1))?;
-        let Some((at, figures)) = figures else { return Ok(()) };
-        let mut push = |what: &str, digits, kind, value| {
-            figures.push(at, &format!("GET by id {what}"), digits, kind, value);
-        };
-        push(&format!("at {RATE}/s, p50 ms"), 3, Kind::Slower, at_rate.run.p50_ms);
-        push(&format!("at {RATE}/s, p99 ms"), 3, Kind::Slower, at_rate.run.p99_ms);
-        push(&format!("at {RATE}/s, CPU µs"), 1, Kind::Slower, at_rate.cpu_micros);
-        push(&format!("by {USERS} clients, requests/s"), 0, Kind::Rarer, most.run.rate);
-        push(&format!("by {USERS} clients, p50 ms"), 3, Kind::Slower, most.run.p50_ms);
-        push(&format!("by {USERS} clients, p99 ms"), 3, Kind::Told, most.run.p99_ms);
-        push(&format!("by {USERS} clients, CPU µs"), 1, Kind::Slower, most.cpu_micros);
-        let failed = at_rate.run.errors + most.run.errors;
-        push("that ended otherwise than expected", 0, Kind::Told, failed);
+    /// Writes to the store through its server, and tells what it then fills on the disk.
+    fn grow(&mut self, options: &Options, district: &Path, at: usize, told: &mut Figures) -> Done {
+        let server = Server::start(&self.build, &self.data, &options.environment)?;
+        let client = server.client(&["--claim-set", "FullAccess"])?;
+        let before = count(&client, ATTENDANCE.path)?;
+        let gone = spread_out(&client, before, before / DELETED)?;
+        let scenario = grown::scenario(district, self.population, &gone)?;
+        let seconds = (self.documents / WRITTEN / WRITES_A_SECOND).max(2);
+        let seconds = u32::try_from(seconds).map_err(|e| e.to_string())?;
+        let load = LabLoad { users: WRITERS, threads: 1, seconds, folder: &options.folder };
+        let run = load.run(&server.url(""), &scenario, &client, 1)?;
+        let share = run.requests / self.documents as f64 * 1e2;
+        let after = count(&client, ATTENDANCE.path)?;
+        self.documents = (self.documents + after).saturating_sub(before);
+        let running = bytes(&self.data)?;
+        drop(server);
+        let of_each = |bytes: u64| bytes as f64 / self.documents as f64;
+        told.push(at, "writes through the server, % of the documents", 1, Kind::Told, share);
+        told.push(at, "these writes/s", 0, Kind::Told, run.rate);
+        told.push(at, "these, p99 ms", 1, Kind::Told, run.p99_ms);
+        told.push(at, "these that ended otherwise", 0, Kind::Failed, run.errors);
+        told.push(at, "documents", 0, Kind::Told, self.documents as f64);
+        let what = "bytes of file and log a document, running";
+        told.push(at, what, 1, Kind::Told, of_each(running));
+        let what = "bytes of file and log a document, stopped";
+        told.push(at, what, 1, Kind::Larger, of_each(bytes(&self.data)?));
         Ok(())
     }
 
-    fn pages(&self, at: usize, figures: &mut Figures) -> Done {
-        for (what, asker, path) in &self.pages {
-            let client = match asker {
-                Asker::Everybody => &self.everybody,
-                Asker::Caller(number) => &self.callers[*number],
-            };
-            let found = client.ids(path)?.len();
-            figures.push(at, &format!("{what}: documents"), 0, Kind::Told, found as f64);
-            for _ in 0..PAGES {
-                let begun = Instant::now();
-                client.get(path)?;
-                let ms = begun.elapsed().as_secs_f64() * 1e3;
-                figures.push(at, &format!("{what}, ms"), 2, Kind::Slower, ms);
+    /// Kills the server while clients write. Returns the milliseconds until the next one is ready.
+    fn start_after_kill(
+        &self,
+        options: &Options,
+        district: &Path,
+        number: u32,
+    ) -> Result<f64, String> {
+        let server = Server::start(&self.build, &self.data, &options.environment)?;
+        let client = server.client(&["--claim-set", "FullAccess"])?;
+        let scenario = grown::scenario(district, self.population, &[])?;
+        let seconds = 2 * u32::try_from(KILLED_AFTER.as_secs()).map_err(|e| e.to_string())?;
+        let load = LabLoad { users: WRITERS, threads: 1, seconds, folder: &options.folder };
+        let url = server.url("");
+        std::thread::scope(|scope| {
+            let writing = scope.spawn(|| load.run(&url, &scenario, &client, 2 + number));
+            std::thread::sleep(KILLED_AFTER);
+            let is_writing = !writing.is_finished();
+            server.kill()?;
+            // The clients do not use the processor while the next one starts.
+            let wrote = writing.join().map_err(|_| "the load has panicked")??;
+            if is_writing && wrote.requests > wrote.errors {
+                Ok::<(), String>(())
+            } else {
+                Err("the server did not write when it was killed".into())
             }
-        }
-        Ok(())
+        })?;
+        Ok(Server::start(&self.build, &self.data, &options.environment)?.seconds_to_ready * 1e3)
     }
+}
+
+/// Returns the bytes of all files of the store in a data folder.
+fn bytes(data: &Path) -> Result<u64, String> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(data).map_err(|e| e.to_string())? {
+        let entry = entry.map_err(|e| e.to_string())?;
+        let is_of_store = entry.file_name().to_string_lossy().starts_with("homeroom.db");
+        if is_of_store && entry.path().is_file() {
+            bytes += entry.metadata().map_err(|e| e.to_string())?.len();
+        }
+    }
+    Ok(bytes)
 }
 
 /// Copies the descriptors of a district. Returns how many there are.
@@ -230,16 +204,29 @@ fn descriptors(district: &Path, to: &Path) -> Result<usize, String> {
     lines(to)
 }
 
-/// Returns a scenario that reads documents by id which lie evenly over the whole resource.
-fn evenly(client: &Client, documents: usize) -> Result<Scenario, String> {
+/// Returns how many documents a resource has.
+fn count(client: &Client, path: &str) -> Result<usize, String> {
+    let path = format!("{path}?limit=0&totalCount=true");
+    let answer = client.kept().send("GET", &path, None).map_err(|e| e.to_string())?;
+    let total = answer.total.ok_or_else(|| format!("GET {path}: {}", answer.status))?;
+    usize::try_from(total).map_err(|e| e.to_string())
+}
+
+/// Returns the paths of attendance events that lie over all of them, some neighbours at each place.
+fn spread_out(client: &Client, documents: usize, count: usize) -> Result<Vec<String>, String> {
+    /// The neighbours at a place.
+    const NEAR: usize = 10;
     let path = ATTENDANCE.path;
-    let count = READ.min(documents);
-    let mut paths = vec![];
-    for at in 0..count {
-        let offset = at * documents / count;
-        let found = client.ids(&format!("{path}?offset={offset}&limit=1"))?;
-        let id = found.first().ok_or(format!("there is no document {offset} of {documents}"))?;
-        paths.push(format!("{path}/{id}"));
+    let places = (count / NEAR).max(1);
+    let mut kept = client.kept();
+    let mut found = vec![];
+    for place in 0..places {
+        let page = format!("{path}?offset={}&limit={NEAR}", place * documents / places);
+        let answer = kept.send("GET", &page, None).map_err(|e| e.to_string())?;
+        let documents: serde_json::Value =
+            serde_json::from_slice(&answer.body).map_err(|e| format!("{page}: {e}"))?;
+        let ids = documents.as_array().into_iter().flatten().filter_map(|of| of["id"].as_str());
+        found.extend(ids.map(|id| format!("{path}/{id}")));
     }
-    Ok(reads("evenly", paths.into_iter()))
+    if found.is_empty() { Err("there are no attendance events".into()) } else { Ok(found) }
 }

@@ -184,6 +184,12 @@ impl Server {
         Ok(Client { port: self.build.port, key, secret, token })
     }
 
+    /// Kills the process at once, and waits until it is gone.
+    pub fn kill(mut self) -> Done {
+        self.child.kill().map_err(|e| e.to_string())?;
+        self.child.wait().map(drop).map_err(|e| e.to_string())
+    }
+
     /// Returns the memory of the process.
     pub fn resident_megabytes(&self) -> Result<f64, String> {
         Ok(self.kib("VmRSS:")? / 1024.0)
@@ -254,6 +260,13 @@ impl Client {
         Ok(partitions["pageTokens"][4].as_str().map(str::to_owned))
     }
 
+    /// Returns a client with the same token that keeps its connection.
+    pub fn kept(&self) -> client::Client {
+        let mut kept = client::Client::new(SocketAddr::from(([127, 0, 0, 1], self.port)));
+        kept.token = Some(self.token.clone());
+        kept
+    }
+
     /// Returns the ids of a list.
     pub fn ids(&self, path: &str) -> Result<Vec<String>, String> {
         let page: serde_json::Value =
@@ -265,6 +278,9 @@ impl Client {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        if self.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+            return;
+        }
         _ = Command::new("kill").arg(self.child.id().to_string()).status();
         _ = self.child.wait();
     }

@@ -20,6 +20,8 @@ pub struct Answer {
     pub location: Option<String>,
     /// The `Total-Count` header, if there was one.
     pub total: Option<u64>,
+    /// The token of the page that follows in a list, if there is one.
+    pub next: Option<String>,
     /// The response body.
     pub body: Vec<u8>,
 }
@@ -95,6 +97,7 @@ impl Client {
             status: answer.status.as_u16(),
             location: location.map(|path| format!("/{path}")),
             total: answer.header("total-count").and_then(|value| value.parse().ok()),
+            next: answer.header("next-page-token").map(str::to_owned),
             body: answer.body.into(),
         })
     }

@@ -178,7 +178,7 @@ fn is_open(known: &Known, id: &str, found: &Value) -> bool {
 
 /// Returns a student as the API answers with it. The server's own additions, such as empty
 /// collections, are taken from `found`.
-fn as_read(found: &Value, id: &str, first_name: &str) -> Value {
+pub fn as_read(found: &Value, id: &str, first_name: &str) -> Value {
     let mut expected = student(id, first_name);
     for added in ["id", "_etag", "_lastModifiedDate"] {
         expected[added] = found[added].clone();

@@ -1,5 +1,5 @@
 //! A server that is killed while all of its parts write at once: documents, commits of courses, uploads with
-//! their blobs, and the jobs that load these.
+//! their blobs, the jobs that load these, and tokens that are revoked.
 
 mod uploads;
 
@@ -7,15 +7,20 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
 
 use homeroom_course::sample_package;
 use homeroom_store::{Options, Sql, Store, StoreUrl};
 use serde_json::json;
 
-use uploads::{Upload, begin, chunk_path, commit_upload, file_of, send_all, status, until_ended};
+use uploads::{
+    Upload, begin, chunk_path, commit_upload, file_of, send_all, status, until_ended, until_taken,
+};
 
-use crate::durability::all_students;
-use crate::support::{Client, Learning, Place, STUDENTS, Server, Wire, eventually, student};
+use crate::durability::{all_students, as_read};
+use crate::support::{
+    Client, Learning, Place, Random, STUDENTS, Server, Wire, eventually, student,
+};
 
 /// How many write documents, commit and upload at the same time.
 const WRITERS: usize = 8;
@@ -27,6 +32,15 @@ const OPEN: usize = 4;
 const DOCUMENTS: usize = 300;
 const COMMITS: usize = 60;
 const UPLOADS: usize = 12;
+const JOBS: usize = 3;
+const REVOCATIONS: usize = 10;
+/// Fewer tokens than one key may revoke, and the pause after each: more time than the test has.
+const REVOCATIONS_MAX: usize = 990;
+const BETWEEN_REVOCATIONS: Duration = Duration::from_millis(70);
+/// The first name of all students.
+const NAME: &str = "Ada";
+/// Longer than it takes to write a whole chunk.
+const STAYS: Duration = Duration::from_millis(300);
 /// Jobs of a killed node in a database are taken over after this time.
 const LEASE: (&str, &str) = ("HOMEROOM_JOBS__LEASE", "3s");
 
@@ -36,6 +50,9 @@ struct Counts {
     documents: AtomicUsize,
     commits: AtomicUsize,
     uploads: AtomicUsize,
+    /// Jobs whose end was seen.
+    jobs: AtomicUsize,
+    revocations: AtomicUsize,
 }
 
 impl Counts {
@@ -44,19 +61,33 @@ impl Counts {
     }
 
     fn are_enough(&self) -> bool {
-        [(&self.documents, DOCUMENTS), (&self.commits, COMMITS), (&self.uploads, UPLOADS)]
-            .iter()
-            .all(|(count, least)| count.load(Ordering::Relaxed) >= *least)
+        [
+            (&self.documents, DOCUMENTS),
+            (&self.commits, COMMITS),
+            (&self.uploads, UPLOADS),
+            (&self.jobs, JOBS),
+            (&self.revocations, REVOCATIONS),
+        ]
+        .iter()
+        .all(|(count, least)| count.load(Ordering::Relaxed) >= *least)
     }
 }
 
 /// What the server has acknowledged.
 struct Acknowledged {
     /// Students.
-    documents: Vec<String>,
+    documents: Vec<Created>,
     /// The last commit of each learner.
     commits: Vec<u32>,
     uploads: Vec<Upload>,
+    /// Tokens that were revoked.
+    tokens: Vec<String>,
+}
+
+/// A student that was created.
+struct Created {
+    id: String,
+    etag: String,
 }
 
 /// A course that was opened: the path of its launch, and its session.
@@ -64,122 +95,213 @@ type Opened = (String, String);
 
 #[test]
 fn what_all_parts_have_acknowledged_survives_kill_9_and_no_blob_is_without_its_row() {
+    let rounds = if std::env::var_os("HOMEROOM_LONG").is_some() { 5 } else { 1 };
     Place::on_each_store(|place| {
+        let mut random = Random::seeded();
         let key = place.key("FullAccess");
-        let server = Server::start_with(place, &[LEASE]);
-        let mut lms = Learning::of(place, &server);
-        assert_eq!(lms.import("library", &sample_package())["status"], "COMPLETE");
-        let opened: Vec<Opened> = (0..LEARNERS).map(|learner| open(&mut lms, learner)).collect();
-        let mut half = half_of_a_chunk(&server, &key);
-        let unfinished = blobs(place).join("unfinished");
-        eventually("the chunk is being written", || !names(&unfinished).is_empty());
-
-        let acknowledged = write_until_killed(server, &key, &opened);
-        half.rest();
-
-        assert!(!names(&unfinished).is_empty(), "it was killed while a blob was written");
-        let server = Server::start_with(place, &[LEASE]);
-        let mut lms = Learning::of(place, &server);
-        for (learner, commit) in acknowledged.commits.iter().enumerate() {
-            let found = lms.get(&format!("/registrations/r-{learner}?includeRuntime=true"));
-            let location = &found["activityDetails"]["runtime"]["location"];
-            // The next one may have been stored without an answer.
-            let either = [format!("p{commit}"), format!("p{}", commit + 1)];
-            assert!(either.iter().any(|one| location == one), "{either:?}: {found}");
+        let mut documents = vec![];
+        for round in 0..rounds {
+            let more = Duration::from_millis(if rounds > 1 { random.below(3_000) } else { 0 });
+            println!("round {round}: kill -9 {more:?} after enough of all is acknowledged");
+            survives(place, &key, round, more, &mut documents);
         }
-        let mut client = server.client_of(&key);
-        all_are_loaded(&mut client, &acknowledged.uploads);
-        let stored = all_students(&mut client);
-        let loaded = acknowledged.uploads.iter().filter(|upload| upload.has_chunk);
-        let loaded = loaded.map(|upload| &upload.student);
-        let missing = acknowledged.documents.iter().chain(loaded);
-        let missing: Vec<_> = missing.filter(|id| !stored.contains_key(*id)).collect();
-        assert_eq!(missing, [""; 0], "of {} students", stored.len());
-        assert_eq!(server.stop().code, Some(0));
-        assert_eq!(place.json(&["doctor", "--json"])["problems"], json!([]));
-
-        let named = named(place);
-        let server = Server::start_with(place, &[("HOMEROOM_BLOBS__GRACE", "1s")]);
-        eventually("what belongs to nobody is swept", || {
-            names(&unfinished).is_empty() && stored_blobs(place) == named
-        });
-        assert_eq!(server.stop().code, Some(0));
-        assert_eq!(place.json(&["doctor", "--json"])["problems"], json!([]));
     });
 }
 
+/// Kills a server once, and compares what the next one has with what was acknowledged; `documents` are those of
+/// earlier rounds, too.
+fn survives(
+    place: &Place,
+    key: &(String, String),
+    round: u32,
+    more: Duration,
+    documents: &mut Vec<Created>,
+) {
+    let of_tokens = &place.key("FullAccess");
+    let server = Server::start_with(place, &[LEASE]);
+    let mut lms = Learning::of(place, &server);
+    let course = format!("library-{round}");
+    assert_eq!(lms.import(&course, &sample_package())["status"], "COMPLETE");
+    let registrations: Vec<String> = (0..LEARNERS).map(|of| format!("r-{round}-{of}")).collect();
+    let opened = registrations.iter().map(|one| open(&mut lms, one, &course)).collect();
+    let unfinished = blobs(place).join("unfinished");
+
+    let acknowledged = Attack { round, key, of_tokens, opened, unfinished: &unfinished }
+        .until_killed(server, more);
+
+    assert!(!names(&unfinished).is_empty(), "it was killed while a blob was written");
+    let server = Server::start_with(place, &[LEASE]);
+    let mut client = server.client_of(key);
+    // First of all, before anything could be done a second time.
+    for upload in &acknowledged.uploads {
+        let Some(ended) = &upload.ended else { continue };
+        assert_eq!(&status(&mut client, upload).unwrap(), ended, "{}", upload.student);
+    }
+    for token in &acknowledged.tokens {
+        let mut client = server.client();
+        client.token = Some(token.clone());
+        assert_eq!(client.get(STUDENTS).status, 401, "a token that was revoked");
+    }
+    let mut lms = Learning::of(place, &server);
+    for (registration, commit) in registrations.iter().zip(&acknowledged.commits) {
+        let found = lms.get(&format!("/registrations/{registration}?includeRuntime=true"));
+        let location = &found["activityDetails"]["runtime"]["location"];
+        // The next one may have been stored without an answer.
+        let either = [format!("p{commit}"), format!("p{}", commit + 1)];
+        assert!(either.iter().any(|one| location == one), "{either:?}: {found}");
+    }
+    all_are_loaded(&mut client, &acknowledged.uploads);
+    documents.extend(acknowledged.documents);
+    let stored = all_students(&mut client);
+    for Created { id, etag } in &*documents {
+        let found = stored.get(id).unwrap_or_else(|| panic!("{id} of {} is lost", stored.len()));
+        assert_eq!(found, &as_read(found, id, NAME));
+        assert_eq!(found["_etag"], **etag, "{id}");
+    }
+    for upload in acknowledged.uploads.iter().filter(|upload| upload.has_chunk) {
+        assert_eq!(stored[&upload.student]["firstName"], "A", "{}", upload.student);
+    }
+    assert_eq!(server.stop().code, Some(0));
+    assert_eq!(place.json(&["doctor", "--json"])["problems"], json!([]));
+
+    let named = named(place);
+    let server = Server::start_with(place, &[("HOMEROOM_BLOBS__GRACE", "1s")]);
+    eventually("what belongs to nobody is swept", || {
+        names(&unfinished).is_empty() && stored_blobs(place) == named
+    });
+    assert_eq!(server.stop().code, Some(0));
+    assert_eq!(place.json(&["doctor", "--json"])["problems"], json!([]));
+}
+
 /// Registers a learner and opens the course.
-fn open(lms: &mut Learning, learner: usize) -> Opened {
-    let registration = format!("r-{learner}");
-    lms.register(&registration, "library");
-    let launch = lms.launch(&registration);
+fn open(lms: &mut Learning, registration: &str, course: &str) -> Opened {
+    lms.register(registration, course);
+    let launch = lms.launch(registration);
     let session = lms.boot(&launch)["session"].as_str().unwrap().to_owned();
     (launch, session)
 }
 
-/// Sends the first half of a chunk, and keeps the connection open.
-fn half_of_a_chunk(server: &Server, key: &(String, String)) -> Wire {
-    let mut client = server.client_of(key);
-    let text = file_of("half");
-    let upload = begin(&mut client, "half", &text).unwrap();
-    let octets = [("content-type", "application/octet-stream")];
-    let head = client.head("POST", &chunk_path(&upload, &text), &octets, Some(text.len()));
-    let mut wire = server.wire();
-    wire.send(head);
-    wire.send(&text[..text.len() / 2]);
-    wire
+/// Those that write at once, until the server is killed.
+struct Attack<'a> {
+    round: u32,
+    key: &'a (String, String),
+    /// The key whose tokens are revoked.
+    of_tokens: &'a (String, String),
+    opened: Vec<Opened>,
+    unfinished: &'a Path,
 }
 
-/// Writes everything at once, and kills the server in the middle of it.
-fn write_until_killed(server: Server, key: &(String, String), opened: &[Opened]) -> Acknowledged {
-    let counts = &Counts::default();
-    std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..WRITERS)
-            .map(|writer| {
-                let client = server.client_of(key);
-                scope.spawn(move || create(client, writer, counts))
-            })
-            .collect();
-        let learners: Vec<_> = opened
-            .iter()
-            .map(|opened| {
-                let client = server.client();
-                scope.spawn(move || commit(client, opened, counts))
-            })
-            .collect();
-        let uploaders: Vec<_> = (0..UPLOADERS)
-            .map(|uploader| {
-                let client = server.client_of(key);
-                scope.spawn(move || upload(client, uploader, counts))
-            })
-            .collect();
-        eventually("enough of all is acknowledged", || {
-            let has_failed = writers.iter().any(ScopedJoinHandle::is_finished)
-                || learners.iter().any(ScopedJoinHandle::is_finished)
-                || uploaders.iter().any(ScopedJoinHandle::is_finished);
-            has_failed || counts.are_enough()
+impl Attack<'_> {
+    /// Writes everything at once, and kills the server in the middle of it.
+    fn until_killed(&self, server: Server, more: Duration) -> Acknowledged {
+        let (counts, round) = (&Counts::default(), self.round);
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..WRITERS)
+                .map(|writer| {
+                    let client = server.client_of(self.key);
+                    scope.spawn(move || create(client, &format!("d-{round}-{writer}"), counts))
+                })
+                .collect();
+            let learners: Vec<_> = self
+                .opened
+                .iter()
+                .map(|opened| {
+                    let client = server.client();
+                    scope.spawn(move || commit(client, opened, counts))
+                })
+                .collect();
+            let uploaders: Vec<_> = (0..UPLOADERS)
+                .map(|uploader| {
+                    let client = server.client_of(self.key);
+                    scope.spawn(move || upload(client, &format!("u-{round}-{uploader}"), counts))
+                })
+                .collect();
+            let client = server.client();
+            let revoking = scope.spawn(move || revoke(client, self.of_tokens, counts));
+            eventually("enough of all is acknowledged", || {
+                let has_failed = writers.iter().any(ScopedJoinHandle::is_finished)
+                    || learners.iter().any(ScopedJoinHandle::is_finished)
+                    || uploaders.iter().any(ScopedJoinHandle::is_finished)
+                    || revoking.is_finished();
+                has_failed || counts.are_enough()
+            });
+            std::thread::sleep(more);
+            let mut half = self.half_of_a_chunk(&server);
+            server.kill();
+            half.rest();
+            assert!(counts.are_enough(), "somebody gave up before");
+            let documents = writers.into_iter().flat_map(|thread| thread.join().unwrap());
+            Acknowledged {
+                documents: documents.collect(),
+                commits: learners.into_iter().map(|thread| thread.join().unwrap()).collect(),
+                uploads: uploaders.into_iter().flat_map(|thread| thread.join().unwrap()).collect(),
+                tokens: revoking.join().unwrap(),
+            }
+        })
+    }
+
+    /// Sends the first half of a chunk, and waits until it is being written. The connection stays open.
+    fn half_of_a_chunk(&self, server: &Server) -> Wire {
+        let mut client = server.client_of(self.key);
+        let text = file_of("half");
+        let upload = begin(&mut client, "half", &text).unwrap();
+        let octets = [("content-type", "application/octet-stream")];
+        let head = client.head("POST", &chunk_path(&upload, &text), &octets, Some(text.len()));
+        let mut wire = server.wire();
+        wire.send(head);
+        wire.send(&text[..text.len() / 2]);
+        // Whole chunks are written meanwhile; what stays is this one.
+        let (mut since, mut stay) = (Instant::now(), names(self.unfinished));
+        eventually("half a chunk is written", || {
+            let now = names(self.unfinished);
+            stay.retain(|name| now.contains(name));
+            if stay.is_empty() {
+                (since, stay) = (Instant::now(), now);
+            }
+            !stay.is_empty() && since.elapsed() > STAYS
         });
-        server.kill();
-        assert!(counts.are_enough(), "somebody gave up before");
-        Acknowledged {
-            documents: writers.into_iter().flat_map(|thread| thread.join().unwrap()).collect(),
-            commits: learners.into_iter().map(|thread| thread.join().unwrap()).collect(),
-            uploads: uploaders.into_iter().flat_map(|thread| thread.join().unwrap()).collect(),
-        }
-    })
+        wire
+    }
 }
 
 /// Creates students until the connection breaks. Returns those that were acknowledged.
-fn create(mut client: Client, writer: usize, counts: &Counts) -> Vec<String> {
+fn create(mut client: Client, prefix: &str, counts: &Counts) -> Vec<Created> {
     let mut created = vec![];
     for number in 0.. {
-        let id = format!("d-{writer}-{number}");
-        let Ok(answer) = client.try_json("POST", STUDENTS, &student(&id, "Ada")) else { break };
+        let id = format!("{prefix}-{number}");
+        let body = student(&id, NAME);
+        let sent = until_taken(|| client.try_json("POST", STUDENTS, &body));
+        let Ok(answer) = sent else { break };
         assert_eq!(answer.status, 201, "{answer:?}");
-        created.push(id);
+        let etag = answer.header("etag").unwrap().trim_matches('"').to_owned();
+        created.push(Created { id, etag });
         Counts::add(&counts.documents);
     }
     created
+}
+
+/// Gets tokens and revokes them until the connection breaks. Returns those whose end was acknowledged.
+fn revoke(mut client: Client, (key, secret): &(String, String), counts: &Counts) -> Vec<String> {
+    let asked = json!({
+        "grant_type": "client_credentials", "client_id": key, "client_secret": secret,
+    });
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let mut revoked = vec![];
+    while revoked.len() < REVOCATIONS_MAX {
+        let issued = until_taken(|| client.try_json("POST", "/oauth/token", &asked));
+        let Ok(issued) = issued else { break };
+        assert_eq!(issued.status, 200, "{issued:?}");
+        let token = issued.json()["access_token"].as_str().unwrap().to_owned();
+        let body = format!("token={token}&client_id={key}&client_secret={secret}");
+        let sent =
+            until_taken(|| client.send("POST", "/oauth/revoke", &form, Some(body.as_bytes())));
+        let Ok(answer) = sent else { break };
+        assert_eq!(answer.status, 200, "{answer:?}");
+        revoked.push(token);
+        Counts::add(&counts.revocations);
+        std::thread::sleep(BETWEEN_REVOCATIONS);
+    }
+    revoked
 }
 
 /// Commits until the connection breaks. Returns the number of the last commit that was acknowledged.
@@ -189,9 +311,8 @@ fn commit(mut client: Client, (launch, session): &Opened, counts: &Counts) -> u3
         let location = json!({ "cmi.core.lesson_location": format!("p{sequence}") });
         let commit = json!({ "session": session, "sequence": sequence, "cmi": location });
         let (path, body) = (format!("{launch}/results"), commit.to_string());
-        let Ok(answer) = client.send("POST", &path, &text, Some(body.as_bytes())) else {
-            return sequence - 1;
-        };
+        let sent = until_taken(|| client.send("POST", &path, &text, Some(body.as_bytes())));
+        let Ok(answer) = sent else { return sequence - 1 };
         assert_eq!(answer.status, 200, "{answer:?}");
         Counts::add(&counts.commits);
     }
@@ -199,10 +320,10 @@ fn commit(mut client: Client, (launch, session): &Opened, counts: &Counts) -> u3
 }
 
 /// Uploads files and has them loaded until the connection breaks. Returns what was acknowledged of them.
-fn upload(mut client: Client, uploader: usize, counts: &Counts) -> Vec<Upload> {
+fn upload(mut client: Client, prefix: &str, counts: &Counts) -> Vec<Upload> {
     let mut uploads = vec![];
     for number in 0.. {
-        let student = format!("u-{uploader}-{number}");
+        let student = format!("{prefix}-{number}");
         let text = file_of(&student);
         let Ok(mut upload) = begin(&mut client, &student, &text) else { break };
         let sent = send_all(&mut client, &mut upload, &text);
@@ -212,9 +333,9 @@ fn upload(mut client: Client, uploader: usize, counts: &Counts) -> Vec<Upload> {
         }
         Counts::add(&counts.uploads);
         let Some(earlier) = uploads.len().checked_sub(OPEN) else { continue };
-        if until_ended(&mut client, &uploads[earlier]).is_err() {
-            break;
-        }
+        let Ok(ended) = until_ended(&mut client, &uploads[earlier]) else { break };
+        uploads[earlier].ended = Some(ended);
+        Counts::add(&counts.jobs);
     }
     uploads
 }

@@ -20,6 +20,8 @@ pub enum Kind {
     Rarer,
     /// A size: the last by the first.
     Larger,
+    /// What failed: nothing may at any size.
+    Failed,
 }
 
 /// The values of one figure at each size.
@@ -31,16 +33,23 @@ struct Figure {
 }
 
 impl Figure {
-    /// Returns how many times as slow, rare or large the last size is as the first one, and what is required, if
-    /// both have it.
-    fn factor(&self) -> Option<(f64, Bound)> {
-        let median = |values: &Vec<f64>| (!values.is_empty()).then(|| spread(values).0);
-        let (first, last) = (median(self.values.first()?)?, median(self.values.last()?)?);
+    /// Returns how many times as slow, rare or large the last size is as the first one, or how much failed at all
+    /// of them, and what is required. Where a size lacks the figure, this is no number, which holds no bound.
+    fn judged(&self) -> Option<(f64, Bound)> {
+        let medians: Vec<f64> = self.values.iter().map(|values| spread(values).0).collect();
+        let is_whole = medians.iter().all(|median| median.is_finite());
+        let (first, last) = match medians[..] {
+            [first, .., last] if is_whole => (first, last),
+            [only] => (only, only),
+            _ => (f64::NAN, f64::NAN),
+        };
         match self.kind {
             Kind::Told => None,
             Kind::Slower => Some((last / first, Bound::AtMost(SLOWER_MAX))),
             Kind::Rarer => Some((first / last, Bound::AtMost(SLOWER_MAX))),
             Kind::Larger => Some((last / first, Bound::AtMost(LARGER_MAX))),
+            Kind::Failed if !is_whole => Some((f64::NAN, Bound::AtMost(0.0))),
+            Kind::Failed => Some((self.values.iter().flatten().sum(), Bound::AtMost(0.0))),
         }
     }
 }
@@ -89,9 +98,13 @@ impl Figures {
             });
             let shown: Vec<String> = shown.collect();
             let (mut factor, mut required) = (String::new(), String::new());
-            if let Some((times, bound)) = figure.factor() {
-                (factor, required) = (format!("{times:.3}"), bound.told());
-                if !bound.holds(times) {
+            if let Some((judged, bound)) = figure.judged() {
+                (factor, required) = match figure.kind {
+                    Kind::Failed => (format!("{judged} in all"), bound.told()),
+                    _ if judged.is_nan() => ("a size lacks it".into(), bound.told()),
+                    _ => (format!("{judged:.3}"), bound.told()),
+                };
+                if !bound.holds(judged) {
                     missed.push(format!("{}: {factor}, {required}", figure.what));
                 }
             }
