@@ -191,17 +191,21 @@ mod tests {
         let (budgets, flood) = (budgets(8), key());
         let mut held = all(&budgets, &flood);
         let refused = budgets.places(WRITES, &flood).unwrap_err();
-        let mut waits = pin!(budgets.places_in_turn(refused, WRITES, &flood));
-        assert!(waits.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut waiting =
+            [(), ()].map(|()| Box::pin(budgets.places_in_turn(refused, WRITES, &flood)));
+        assert!(waiting.iter_mut().all(|waits| waits.as_mut().poll(&mut cx).is_pending()));
 
-        // Whoever comes later does not go before it, unless it is somebody else.
+        // Whoever comes later does not go before those, unless it is somebody else.
         held.pop();
         let later = budgets.places(WRITES, &flood).unwrap_err();
         assert_eq!((later.capacity(), later.share_of()), (Capacity::Writes, Some(Kind::Key)));
         assert!(budgets.places(WRITES, &key()).is_ok());
-        let placed = waits.await;
+        held.pop();
+        let [first, second] = waiting;
+        let placed = (first.await, second.await);
 
-        assert!(placed.is_ok());
+        assert!(placed.0.is_ok() && placed.1.is_ok());
         assert_eq!(budgets.of(Capacity::Writes).refused(), 0);
     }
 
