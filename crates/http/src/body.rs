@@ -520,7 +520,7 @@ mod tests {
             let mut stream = BodyStream { arriving, admission, waits: None };
             assert_eq!(stream.next().await.unwrap().as_deref(), Some(&b"all"[..]));
 
-            let mut end = std::pin::pin!(stream.next());
+            let mut end = Box::pin(stream.next());
             let mut cx = Context::from_waker(std::task::Waker::noop());
             assert!(end.as_mut().poll(&mut cx).is_pending());
             if comes {
