@@ -177,8 +177,9 @@ impl Budget {
     }
 
     /// Returns the refusal of an owner that has others waiting.
-    pub(crate) fn refused_share(&self) -> Refused {
-        Refused { capacity: self.capacity, share_of: Some(Kind::Key) }
+    pub(crate) fn refused_share(&self, of: &Holders) -> Refused {
+        let holder = of.owner.as_ref().or(of.connection.as_ref());
+        Refused { capacity: self.capacity, share_of: holder.map(|holder| holder.kind) }
     }
 
     /// Counts an amount that was refused.

@@ -34,7 +34,7 @@ use crate::forwarded::{base_url, client_address, host};
 use crate::limits::Limits;
 use crate::live::{LIVE_BASE, LiveRoutes};
 use crate::metrics::Metrics;
-use crate::pacing::Pacing;
+use crate::pacing::{HeldCount, Pacing};
 use crate::patience::{Until, patience};
 use crate::rate::{Rate, RateLimit};
 use crate::recognition::{STRANGERS_BODY_TIME_MAX, is_in_body, recognize, recognize_in_body};
@@ -85,8 +85,10 @@ impl FrontDoor {
         let answers = Arc::new(AnswerRoom::new(&budgets, &callers, &limits));
         let waiting = Arc::clone(&answers);
         metrics.watch_queues(move || waiting.figures().to_vec());
-        let pacing = Arc::new(Pacing::new(Arc::clone(budgets.held())));
-        let held = Arc::clone(budgets.held());
+        let held = Arc::new(HeldCount::new(limits.held_refusals));
+        let pacing = Arc::new(Pacing::new(Arc::clone(&held)));
+        let waiting = Arc::clone(budgets.waiting());
+        metrics.watch_queues(move || vec![waiting.figures()]);
         let connections = limits.connections;
         metrics.watch_queues(move || {
             vec![held.figures(), entrance.figures(), entrance.waiting(connections)]
@@ -408,8 +410,14 @@ impl FrontDoor {
         let mut kept: Option<Kept> = None;
         let body = if !is_awaited || matches!(body, RequestBody::Bytes(_)) {
             match work {
-                Some(work) => kept = Some(Arc::new(self.begin(work, &holders).await?)),
-                None => place = Some(self.budgets.borrow(Capacity::InFlight, &holders, 1)?),
+                Some(_) => kept = Some(Arc::new(self.begin(work, &holders).await?)),
+                None => match self.budgets.place(&holders) {
+                    Ok(taken) => place = Some(taken),
+                    Err(refused) => {
+                        let places = self.budgets.places_in_turn(refused, None, &holders);
+                        kept = Some(Arc::new(Box::pin(places).await?));
+                    }
+                },
             }
             body
         } else if sender.name().is_some() {
@@ -500,12 +508,10 @@ impl FrontDoor {
     }
 
     /// Takes the places of a request that goes into the store's queues.
-    async fn begin(&self, work: Capacity, holders: &Holders) -> Result<Places, Refused> {
-        match self.budgets.places(Some(work), holders) {
+    async fn begin(&self, work: Option<Capacity>, of: &Holders) -> Result<Places, Refused> {
+        match self.budgets.places(work, of) {
             Ok(places) => Ok(places),
-            Err(refused) => {
-                Box::pin(self.budgets.places_in_turn(refused, Some(work), holders)).await
-            }
+            Err(refused) => Box::pin(self.budgets.places_in_turn(refused, work, of)).await,
         }
     }
 }

@@ -11,7 +11,8 @@ const ENTRANCE_OF_CORE: usize = 32;
 pub struct Limits {
     /// Most connections.
     pub connections: usize,
-    /// Most requests being processed at the same time; the rest are answered 503 at once. Four
+    /// Most requests being processed at the same time; the rest wait for a place
+    /// or are answered 503. Four
     /// times as many may wait for their bodies.
     pub in_flight: u32,
     /// Most requests in flight that read lists of documents.
@@ -33,8 +34,9 @@ pub struct Limits {
     pub waiting_connections: usize,
     /// Most connections whose next request is read and worked on at a time.
     pub entrance: usize,
-    /// Most requests that wait for a place, and refusals that are held for a moment where there are many;
-    /// beyond that they are refused at once.
+    /// Most requests that wait for a place; beyond that they are refused at once.
+    pub waiting_requests: u64,
+    /// Most refusals that are held for a moment where there are many; beyond that they are sent at once.
     pub held_refusals: u64,
     /// Most bytes of large answers (more than 16 KiB) that their callers have not read yet.
     pub answer_bytes: usize,
@@ -62,6 +64,7 @@ impl Default for Limits {
             waiting_connections: 16,
             entrance: ENTRANCE_OF_CORE
                 * std::thread::available_parallelism().map_or(1, usize::from),
+            waiting_requests: 4_096,
             held_refusals: 4_096,
             answer_bytes: 512 << 20,
             public_answer_bytes: 128 << 20,

@@ -46,8 +46,8 @@ const BACKLOG: u32 = 4_096;
 const REST_AFTER: Duration = Duration::from_secs(2);
 /// Pause before a connection that finds no place asks again.
 const PLACE_PAUSE: Duration = Duration::from_millis(5);
-/// Longest wait for a place.
-const PLACE_TIME_MAX: Duration = Duration::from_secs(1);
+/// Longest wait for the place of a connection.
+const CONNECTION_WAIT_MAX: Duration = Duration::from_secs(1);
 /// The fraction of all connections, or of one address's, that is closed at once to make room: 1 in
 /// this many.
 const CLOSED_FOR_ROOM: u64 = 128;
@@ -274,13 +274,13 @@ fn take_place(door: &FrontDoor, caller: &Arc<Caller>) -> Result<Place, Refused> 
 
 /// Waits for the place of a new connection and closes idle ones to make room. When only the new
 /// connection's address has used up its share, only addresses with as many connections lose some.
-/// Returns [`None`] after [`PLACE_TIME_MAX`].
+/// Returns [`None`] after [`CONNECTION_WAIT_MAX`].
 async fn place_of(door: &FrontDoor, caller: &Arc<Caller>) -> Option<Place> {
     let begun = Instant::now();
     loop {
         match take_place(door, caller) {
             Ok(place) => return Some(place),
-            Err(_) if begun.elapsed() >= PLACE_TIME_MAX => {
+            Err(_) if begun.elapsed() >= CONNECTION_WAIT_MAX => {
                 door.budgets().of(Capacity::Connections).count_refused();
                 return None;
             }

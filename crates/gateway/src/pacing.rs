@@ -25,7 +25,7 @@ pub(crate) struct Pacing {
     held: Arc<HeldCount>,
 }
 
-/// The number of requests that wait for a place, and of refusals that are held.
+/// The number of refusals that are held.
 #[derive(Debug)]
 pub(crate) struct HeldCount {
     /// Most of them; beyond that refusals are sent at once.
@@ -34,11 +34,11 @@ pub(crate) struct HeldCount {
     not_held: AtomicU64,
 }
 
-/// Counts one as held until the value is dropped.
+/// Counts a refusal as held until the value is dropped.
 #[derive(Debug)]
-pub(crate) struct Held<'a>(&'a AtomicU64);
+pub(crate) struct HeldRefusal<'a>(&'a AtomicU64);
 
-impl Drop for Held<'_> {
+impl Drop for HeldRefusal<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -52,8 +52,8 @@ impl HeldCount {
     }
 
     /// Counts one more; [`None`] where there are as many as may be.
-    pub(crate) fn begin(&self) -> Option<Held<'_>> {
-        let held = Held(&self.held);
+    pub(crate) fn begin(&self) -> Option<HeldRefusal<'_>> {
+        let held = HeldRefusal(&self.held);
         if self.held.fetch_add(1, Ordering::Relaxed) < self.max {
             return Some(held);
         }

@@ -5,29 +5,36 @@
     reason = "how fast places are given back decides on who waits"
 )]
 
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use homeroom_store::Lanes;
 use tokio::sync::oneshot;
 
 /// Longest wait for a place.
-pub(crate) const PLACE_TIME_MAX: Duration = Duration::from_millis(500);
+pub(crate) const PLACE_WAIT_MAX: Duration = Duration::from_millis(500);
 /// Places given back after which their rate is known anew.
 const COUNTED: u32 = 64;
+/// Most other owners who are asked in turn when the one called may not have the place.
+const PASSED_ON_MAX: usize = 8;
 
 /// Those who wait for places of one budget.
 #[derive(Debug, Default)]
 pub(crate) struct PlaceTurns {
-    /// The number of those in `lanes`, some of whom may have left.
+    /// The number of those who wait.
     waiting: AtomicUsize,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    lanes: Lanes<oneshot::Sender<()>>,
+    /// Those who wait, by owner, in the order in which they came.
+    lanes: HashMap<u64, VecDeque<Waiter>>,
+    /// The owners in the order of their turns.
+    owners: VecDeque<u64>,
+    count: usize,
+    next: u64,
     /// Places given back since then, while somebody waited.
     given_back: u32,
     since: Option<Instant>,
@@ -35,35 +42,48 @@ struct State {
     seconds_each: Option<f64>,
 }
 
+#[derive(Debug)]
+struct Waiter {
+    /// Numbers grow, so a lane is sorted by them.
+    number: u64,
+    comes: oneshot::Sender<Called>,
+}
+
+/// How many other owners may still be asked for the same place.
+#[derive(Debug, Clone, Copy)]
+struct Called(usize);
+
 /// A turn that comes when a place is given back. One that comes and is not used goes to the next.
 #[derive(Debug)]
 pub(crate) struct PlaceTurn<'a> {
     turns: &'a PlaceTurns,
-    /// Whether nobody of the same owner waited before.
+    owner: u64,
+    number: u64,
+    /// Whether nobody of the same owner waits before it.
     is_first: bool,
-    came: oneshot::Receiver<()>,
+    came: oneshot::Receiver<Called>,
 }
 
 impl PlaceTurns {
-    /// Returns whether somebody of this owner may wait.
+    /// Returns whether somebody of this owner waits.
     pub(crate) fn has(&self, owner: u64) -> bool {
-        self.waiting.load(Ordering::SeqCst) > 0 && self.state().lanes.count_of(owner) > 0
+        self.waiting.load(Ordering::SeqCst) > 0 && self.state().lanes.contains_key(&owner)
     }
 
-    /// Begins to wait; [`None`] for who would have to wait longer than [`PLACE_TIME_MAX`].
+    /// Begins to wait; [`None`] for who would have to wait longer than [`PLACE_WAIT_MAX`].
     pub(crate) fn wait(&self, owner: u64) -> Option<PlaceTurn<'_>> {
         let mut state = self.state();
-        let own = state.lanes.count_of(owner);
-        if state.would_take(own) > PLACE_TIME_MAX {
+        let own = state.lanes.get(&owner).map_or(0, VecDeque::len);
+        if state.would_take(own) > PLACE_WAIT_MAX {
             return None;
         }
-        if state.lanes.count() == 0 {
+        if state.count == 0 {
             (state.given_back, state.since) = (0, Some(Instant::now()));
         }
-        let (comes, came) = oneshot::channel();
-        state.lanes.add(owner, comes);
-        self.waiting.store(state.lanes.count(), Ordering::SeqCst);
-        Some(PlaceTurn { turns: self, is_first: own == 0, came })
+        let number = state.next;
+        state.next += 1;
+        let came = self.add(&mut state, owner, number);
+        Some(PlaceTurn { turns: self, owner, number, is_first: own == 0, came })
     }
 
     /// Gives the turn to the next one, after a place was given back.
@@ -73,12 +93,46 @@ impl PlaceTurns {
         }
         let mut state = self.state();
         state.count();
-        while let Some(comes) = state.lanes.take() {
-            if comes.send(()).is_ok() {
-                break;
+        let others = state.owners.len().saturating_sub(1);
+        self.call(&mut state, Called(others.min(PASSED_ON_MAX)), None);
+    }
+
+    /// Adds one at the place in its owner's lane that its number has.
+    fn add(&self, state: &mut State, owner: u64, number: u64) -> oneshot::Receiver<Called> {
+        let (comes, came) = oneshot::channel();
+        let lane = state.lanes.entry(owner).or_default();
+        if lane.is_empty() {
+            state.owners.push_back(owner);
+        }
+        let at = lane.partition_point(|waiter| waiter.number < number);
+        lane.insert(at, Waiter { number, comes });
+        state.count += 1;
+        self.waiting.store(state.count, Ordering::SeqCst);
+        came
+    }
+
+    /// Calls the first one of the owner whose turn it is, but not of `except`.
+    fn call(&self, state: &mut State, called: Called, except: Option<u64>) {
+        for _ in 0..state.owners.len() {
+            let Some(owner) = state.owners.pop_front() else { return };
+            if Some(owner) == except {
+                state.owners.push_back(owner);
+                continue;
+            }
+            let Some(lane) = state.lanes.get_mut(&owner) else { continue };
+            let first = lane.pop_front();
+            if lane.is_empty() {
+                state.lanes.remove(&owner);
+            } else {
+                state.owners.push_back(owner);
+            }
+            if let Some(waiter) = first {
+                state.count -= 1;
+                self.waiting.store(state.count, Ordering::SeqCst);
+                _ = waiter.comes.send(called);
+                return;
             }
         }
-        self.waiting.store(state.lanes.count(), Ordering::SeqCst);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -87,6 +141,21 @@ impl PlaceTurns {
 }
 
 impl State {
+    /// Takes one out who waits no longer. Returns false for one who was called.
+    fn remove(&mut self, owner: u64, number: u64) -> bool {
+        let Some(lane) = self.lanes.get_mut(&owner) else { return false };
+        let Ok(at) = lane.binary_search_by_key(&number, |waiter| waiter.number) else {
+            return false;
+        };
+        lane.remove(at);
+        self.count -= 1;
+        if lane.is_empty() {
+            self.lanes.remove(&owner);
+            self.owners.retain(|of| *of != owner);
+        }
+        true
+    }
+
     /// Counts a place that was given back.
     fn count(&mut self) {
         self.given_back += 1;
@@ -101,29 +170,48 @@ impl State {
     /// Returns how long the next one of an owner would wait that has so many already, by the present rate: owners
     /// take turns, so for each of its own one of each other owner comes first.
     fn would_take(&self, own: usize) -> Duration {
-        let owners = self.lanes.owners().max(1);
+        let owners = self.owners.len().max(1);
         let ahead = u32::try_from(own.saturating_mul(owners)).unwrap_or(u32::MAX);
         Duration::from_secs_f64(self.seconds_each.unwrap_or(0.0).min(1.0)).saturating_mul(ahead)
     }
 }
 
 impl PlaceTurn<'_> {
-    /// Returns whether nobody of the same owner waited before.
+    /// Returns whether nobody of the same owner waits before it.
     pub(crate) fn is_first(&self) -> bool {
         self.is_first
     }
 
-    /// Completes when the turn has come. It can be waited for once.
-    pub(crate) async fn comes(&mut self) {
-        _ = (&mut self.came).await;
+    /// Completes when the turn has come, and returns for how many other owners the place is if this one may not
+    /// have it. It can be waited for once.
+    pub(crate) async fn comes(&mut self) -> usize {
+        (&mut self.came).await.map_or(0, |Called(others)| others)
+    }
+
+    /// Waits once more, before those of the same owner who came later.
+    pub(crate) fn again(&mut self) {
+        let mut state = self.turns.state();
+        self.came = self.turns.add(&mut state, self.owner, self.number);
+        let lane = state.lanes.get(&self.owner);
+        self.is_first =
+            lane.and_then(VecDeque::front).is_none_or(|waiter| waiter.number == self.number);
+    }
+
+    /// Gives a turn that has come to another owner, if there are to be some.
+    pub(crate) fn passes_on(&self, others: usize) {
+        if let Some(others) = others.checked_sub(1) {
+            self.turns.call(&mut self.turns.state(), Called(others), Some(self.owner));
+        }
     }
 }
 
 impl Drop for PlaceTurn<'_> {
     fn drop(&mut self) {
-        self.came.close();
-        if self.came.try_recv().is_ok() {
-            self.turns.given_back();
+        let mut state = self.turns.state();
+        if state.remove(self.owner, self.number) {
+            self.turns.waiting.store(state.count, Ordering::SeqCst);
+        } else if let Ok(called) = self.came.try_recv() {
+            self.turns.call(&mut state, called, None);
         }
     }
 }
@@ -165,12 +253,9 @@ mod tests {
         assert!(other.is_some_and(|turn| turn.is_first()));
         // With another owner who waits, half of the turns are its own.
         drop(flood);
-        for _ in 0..52 {
-            turns.given_back();
-        }
-        turns.state().seconds_each = Some(0.01);
         let _other = turns.wait(2);
-        assert_eq!(std::iter::from_fn(|| turns.wait(1)).take(99).count(), 26);
+        let flood: Vec<_> = std::iter::from_fn(|| turns.wait(1)).take(99).collect();
+        assert_eq!(flood.len(), 26);
     }
 
     #[test]
@@ -183,5 +268,45 @@ mod tests {
         drop(unused);
 
         assert!(has_come(&mut next));
+    }
+
+    #[test]
+    fn who_waits_no_longer_leaves_nothing_behind() {
+        let turns = PlaceTurns::default();
+        let _stays = turns.wait(1);
+
+        for _ in 0..1_000 {
+            let [first, second] = [turns.wait(1), turns.wait(2)];
+            drop((first, second));
+        }
+
+        let state = turns.state();
+        let all: usize = state.lanes.values().map(VecDeque::len).sum();
+        assert_eq!((all, state.count, state.owners.len()), (1, 1, 1));
+        assert_eq!(turns.waiting.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn a_turn_of_an_owner_who_may_not_use_it_goes_to_each_other_owner_once_and_it_stays_the_first()
+    {
+        let turns = PlaceTurns::default();
+        let mut of_one: Vec<_> = [1, 1].map(|owner| turns.wait(owner).unwrap()).into();
+        let mut others = [2, 3].map(|owner| turns.wait(owner).unwrap());
+        let called = |turn: &mut PlaceTurn<'_>| turn.came.try_recv().ok().map(|Called(left)| left);
+
+        turns.given_back();
+        let left = called(&mut of_one[0]).unwrap();
+        of_one[0].again();
+        of_one[0].passes_on(left);
+        let left = called(&mut others[0]).unwrap();
+        others[0].again();
+        others[0].passes_on(left);
+        let left = called(&mut others[1]).unwrap();
+        others[1].again();
+        others[1].passes_on(left);
+
+        assert!(of_one.iter_mut().chain(&mut others).all(|turn| called(turn).is_none()));
+        turns.given_back();
+        assert!(called(&mut of_one[0]).is_some() && called(&mut of_one[1]).is_none());
     }
 }

@@ -20,11 +20,11 @@ pub(crate) struct Visit {
     holders: Holders,
     /// The budget that it takes from besides requests in flight.
     work: Option<Capacity>,
-    held: Mutex<Held>,
+    held: Mutex<Holds>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct Holds {
     awaited: Option<Taken>,
     bytes: Taken,
     places: Option<Places>,
@@ -42,7 +42,7 @@ impl Visit {
         holders: Holders,
     ) -> Result<Self, Refused> {
         let bytes = budgets.take(Capacity::StrangerBodies, &holders, STRANGER_BYTES)?;
-        Ok(Self::new(budgets, caller, holders, None, Held { awaited: None, bytes, places: None }))
+        Ok(Self::new(budgets, caller, holders, None, Holds { awaited: None, bytes, places: None }))
     }
 
     /// Creates the visit of a request with a key.
@@ -58,7 +58,7 @@ impl Visit {
     ) -> Result<Self, Refused> {
         let awaited = Some(budgets.take(Capacity::Awaited, &holders, 1)?);
         let bytes = budgets.take(Capacity::Bodies, &holders, 0)?;
-        Ok(Self::new(budgets, caller, holders, work, Held { awaited, bytes, places: None }))
+        Ok(Self::new(budgets, caller, holders, work, Holds { awaited, bytes, places: None }))
     }
 
     fn new(
@@ -66,7 +66,7 @@ impl Visit {
         caller: &Arc<Caller>,
         holders: Holders,
         work: Option<Capacity>,
-        held: Held,
+        held: Holds,
     ) -> Self {
         let (budgets, caller) = (Arc::clone(budgets), Arc::clone(caller));
         Self { budgets, caller, holders, work, held: Mutex::new(held) }
@@ -84,22 +84,14 @@ impl Admission for Visit {
         self.caller.is_useful();
     }
 
-    fn whole(&self) -> Result<(), Problem> {
-        let places = self.budgets.places(self.work, &self.holders);
-        self.has(
-            places.inspect_err(|refused| self.budgets.of(refused.capacity()).count_refused())?,
-        );
-        Ok(())
-    }
-
-    fn whole_in_turn(&self) -> Result<(), InTurn<'_>> {
+    fn whole(self: Arc<Self>) -> Result<(), InTurn> {
         match self.budgets.places(self.work, &self.holders) {
             Ok(places) => {
-                self.has(places);
+                self.keeps(places);
                 Ok(())
             }
             Err(refused) => Err(Box::pin(async move {
-                self.has(self.budgets.places_in_turn(refused, self.work, &self.holders).await?);
+                self.keeps(self.budgets.places_in_turn(refused, self.work, &self.holders).await?);
                 Ok(())
             })),
         }
@@ -108,7 +100,7 @@ impl Admission for Visit {
 
 impl Visit {
     /// Keeps the places of a request that is worked on.
-    fn has(&self, places: Places) {
+    fn keeps(&self, places: Places) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.places = Some(places);
         held.awaited = None;

@@ -342,6 +342,7 @@ fn limits(config: &Config) -> Limits {
         waiting_public_answer_bytes: bytes(budgets.waiting_public_answers_mib),
         waiting_connections: budgets.waiting_connections as usize,
         entrance: budgets.entrance.map_or(Limits::default().entrance, |size| size as usize),
+        waiting_requests: budgets.waiting_requests.into(),
         held_refusals: budgets.held_refusals.into(),
         answer_bytes: bytes(budgets.answers_mib),
         public_answer_bytes: bytes(budgets.public_answers_mib),

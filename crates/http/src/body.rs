@@ -92,19 +92,12 @@ pub trait Admission: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// 503 where there is no room.
-    fn whole(&self) -> Result<(), Problem>;
-
-    /// Does the same for a request that can wait.
-    ///
-    /// # Errors
-    ///
     /// The wait for room, where there is none.
-    fn whole_in_turn(&self) -> Result<(), InTurn<'_>>;
+    fn whole(self: Arc<Self>) -> Result<(), InTurn>;
 }
 
 /// A wait for room, which ends with 503 where none comes in time.
-pub type InTurn<'a> = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send + 'a>>;
+pub type InTurn = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send>>;
 
 /// A request's body, not yet read.
 #[derive(Debug)]
@@ -188,7 +181,7 @@ impl RequestBody {
         let arriving = Arriving::new(Source::Incoming(incoming), limits);
         let whole = read(arriving, admission.as_deref()).await?;
         if let Some(admission) = admission
-            && let Err(wait) = admission.whole_in_turn()
+            && let Err(wait) = admission.whole()
         {
             wait.await?;
         }
@@ -211,7 +204,7 @@ impl RequestBody {
         if let Some(admission) = &admission {
             admission.grow(STREAM_BYTES)?;
         }
-        Ok(BodyStream { arriving: Arriving::new(source, limits), admission })
+        Ok(BodyStream { arriving: Arriving::new(source, limits), admission, waits: None })
     }
 }
 
@@ -255,10 +248,17 @@ impl From<Bytes> for RequestBody {
 }
 
 /// A request's body as a stream of bytes. Trailers are passed over.
-#[derive(Debug)]
 pub struct BodyStream {
     arriving: Arriving,
     admission: Option<Arc<dyn Admission>>,
+    /// The wait for room once all has arrived.
+    waits: Option<InTurn>,
+}
+
+impl Debug for BodyStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BodyStream").field("arriving", &self.arriving).finish_non_exhaustive()
+    }
 }
 
 impl BodyStream {
@@ -309,12 +309,18 @@ impl HttpBody for BodyStream {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Problem>>> {
+        if let Some(waits) = &mut self.waits {
+            let room = ready!(waits.as_mut().poll(cx));
+            self.waits = None;
+            return Poll::Ready(room.err().map(Err));
+        }
         let next = ready!(self.arriving.poll(cx));
         match (&next, &self.admission) {
             (Some(Ok(_)), Some(admission)) => admission.moved(),
             (None, Some(_)) => {
-                if let Some(Err(problem)) = self.admission.take().map(|by| by.whole()) {
-                    return Poll::Ready(Some(Err(problem)));
+                if let Some(Err(waits)) = self.admission.take().map(Admission::whole) {
+                    self.waits = Some(waits);
+                    return self.poll_frame(cx);
                 }
             }
             _ => {}
@@ -323,7 +329,7 @@ impl HttpBody for BodyStream {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.admission.is_none() && self.arriving.source.is_end()
+        self.admission.is_none() && self.waits.is_none() && self.arriving.source.is_end()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -482,5 +488,49 @@ mod tests {
 
         let mut long = RequestBody::Bytes("fives".into()).stream(limits).unwrap();
         assert_eq!(long.next().await.unwrap_err().kind, Kind::PayloadTooLarge);
+    }
+
+    /// Room that comes after a while.
+    #[derive(Debug)]
+    struct Late(tokio::sync::Semaphore);
+
+    impl Admission for Late {
+        fn grow(&self, _bytes: usize) -> Result<(), Problem> {
+            Ok(())
+        }
+
+        fn moved(&self) {}
+
+        fn whole(self: Arc<Self>) -> Result<(), InTurn> {
+            Err(Box::pin(async move {
+                let room = self.0.acquire().await.map_err(|_| Problem::busy(1))?;
+                room.forget();
+                Ok(())
+            }))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_has_arrived_waits_for_room_before_it_ends() {
+        for (comes, is_well) in [(true, true), (false, false)] {
+            let late = Arc::new(Late(tokio::sync::Semaphore::new(0)));
+            let source = Source::Bytes(Bytes::from_static(b"all"));
+            let arriving = Arriving::new(source, BodyLimits::of_bytes(9));
+            let admission: Option<Arc<dyn Admission>> = Some(late.clone());
+            let mut stream = BodyStream { arriving, admission, waits: None };
+            assert_eq!(stream.next().await.unwrap().as_deref(), Some(&b"all"[..]));
+
+            let mut end = Box::pin(stream.next());
+            let mut cx = Context::from_waker(std::task::Waker::noop());
+            assert!(end.as_mut().poll(&mut cx).is_pending());
+            if comes {
+                late.0.add_permits(1);
+            } else {
+                late.0.close();
+            }
+
+            assert_eq!(end.await.is_ok_and(|end| end.is_none()), is_well);
+            assert!(HttpBody::is_end_stream(&stream));
+        }
     }
 }

@@ -83,8 +83,10 @@ pub struct BudgetsConfig {
     /// and clients take turns. Default: none, 32 for each core.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entrance: Option<u32>,
-    /// Maximum number of requests that wait for a place, and of refusals that are held for a moment where
-    /// there are many; further ones are refused at once. Default: 4096.
+    /// Maximum number of requests that wait for a place; further ones are refused at once. Default: 4096.
+    pub waiting_requests: u32,
+    /// Maximum number of refusals that are held for a moment where there are many; further ones are sent at
+    /// once. Default: 4096.
     pub held_refusals: u32,
 }
 
@@ -121,6 +123,7 @@ impl Default for BudgetsConfig {
             waiting_connections: 16,
             metadata_documents: 32,
             entrance: None,
+            waiting_requests: 4_096,
             held_refusals: 4_096,
         }
     }
@@ -156,6 +159,7 @@ pub(super) fn zero_budget(budgets: &BudgetsConfig) -> Option<&'static str> {
         ("budgets.waiting_connections", budgets.waiting_connections),
         ("budgets.metadata_documents", budgets.metadata_documents),
         ("budgets.entrance", budgets.entrance.unwrap_or(1)),
+        ("budgets.waiting_requests", budgets.waiting_requests),
         ("budgets.held_refusals", budgets.held_refusals),
     ]
     .into_iter()

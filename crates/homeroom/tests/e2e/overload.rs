@@ -128,7 +128,12 @@ fn every_request_of_a_burst_of_writes_is_answered_and_nothing_is_left_behind() {
     const WRITERS: usize = 32;
     let place = Place::new();
     let key = place.key("FullAccess");
-    let limits = [("HOMEROOM_STORE__QUEUE", "1"), ("HOMEROOM_SERVER__IN_FLIGHT_MAX", "16")];
+    // With more room to wait, nobody is refused.
+    let limits = [
+        ("HOMEROOM_STORE__QUEUE", "1"),
+        ("HOMEROOM_SERVER__IN_FLIGHT_MAX", "16"),
+        ("HOMEROOM_BUDGETS__WAITING_REQUESTS", "2"),
+    ];
     let server = Server::start_with(&place, &limits);
     let token = server.client_of(&key).token;
     let (written, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));

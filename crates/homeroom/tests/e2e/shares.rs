@@ -319,13 +319,14 @@ fn the_guide_lists_every_budget_and_the_metrics_have_size_use_and_refusals_of_ea
 
 #[test]
 fn budgets_have_the_sizes_that_the_configuration_states() {
-    const STATED: [(&str, i64); 9] = [
+    const STATED: [(&str, i64); 10] = [
         ("key_lookups", 11),
         ("batch_checks", 12),
         ("large_bodies", 13),
         ("compressed_lists", 14),
         ("held_refusals", 15),
         ("entrance", 16),
+        ("waiting_requests", 18),
         ("store_list_connections", 3),
         ("store_scan_connections", 1),
         ("store_probes", 17),
