@@ -68,6 +68,8 @@ fn a_server_that_is_killed_forgets_no_call_that_it_had_time_to_write() {
         let server = Server::start(place);
         publish(place, &apis(&upstream));
         let key = subscriber(place, &["--apis", "*"]);
+        // Commands write into a shared database beside its servers.
+        eventually("it is served", || server.client().get("/apis/keyed/v1/x").status == 401);
         assert_eq!(admitted(&mut server.client_of(&key), "keyed", 6), 6);
         std::thread::sleep(WRITTEN_WITHIN);
         assert_eq!(admitted(&mut server.client_of(&key), "keyed", 1), 1);
