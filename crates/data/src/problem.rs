@@ -74,7 +74,7 @@ mod tests {
         let problem = problem_of(StoreError::TooLarge { bytes_max: 8 << 20, fits: 7 });
 
         assert_eq!(problem.errors, ["The answer would be larger than 8 MiB."]);
-        assert!(problem.hint.is_some_and(|hint| hint.contains("pageSize")));
+        assert!(problem.hint.as_ref().is_some_and(|hint| hint.contains("pageSize")));
         assert_eq!(problem_of(StoreError::Unsure).hint.as_deref(), Some(SEND_AGAIN));
     }
 
