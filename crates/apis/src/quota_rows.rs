@@ -265,7 +265,10 @@ mod tests {
             assert_eq!(swept, 550, "{name}");
             let left = used(&rows, "p", 0).await;
             assert_eq!(left.len(), 550, "{name}");
-            assert!(left.iter().all(|(_, caller, calls)| *calls > 5 && caller != ""), "{name}");
+            assert!(
+                left.iter().all(|(_, caller, calls)| *calls > 5 && !caller.is_empty()),
+                "{name}"
+            );
         }
     }
 

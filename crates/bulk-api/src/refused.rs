@@ -85,6 +85,13 @@ mod tests {
     }
 
     #[test]
+    fn whoever_cannot_know_whether_an_operation_was_created_looks_first() {
+        let problem = of_store(StoreError::Unsure);
+
+        assert_eq!(problem.hint.as_deref(), Some(CHECK_FIRST));
+    }
+
+    #[test]
     fn only_what_passes_is_to_be_tried_again() {
         for (is_passing, status) in [(true, 503), (false, 500)] {
             let problem = of_blob(bucket(is_passing));

@@ -70,6 +70,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_page_that_is_too_large_can_be_asked_for_in_parts() {
+        let problem = problem_of(StoreError::TooLarge { bytes_max: 8 << 20, fits: 7 });
+
+        assert_eq!(problem.errors, ["The answer would be larger than 8 MiB."]);
+        assert!(problem.hint.as_ref().is_some_and(|hint| hint.contains("pageSize")));
+        assert_eq!(problem_of(StoreError::Unsure).hint.as_deref(), Some(SEND_AGAIN));
+    }
+
+    #[test]
     fn a_refusal_has_the_same_code_internally_as_on_the_wire() {
         let violations = Violations::from([("$.a".to_owned(), vec!["b".to_owned()])]);
         for refusal in [

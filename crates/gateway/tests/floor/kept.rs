@@ -1,4 +1,5 @@
 //! A body that is kept as a blob, and a job about it: both in one plan, on each store.
+#![expect(clippy::disallowed_methods, reason = "blobs and jobs are dated")]
 
 use std::sync::Arc;
 use std::time::Duration;
