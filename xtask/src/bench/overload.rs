@@ -301,7 +301,7 @@ impl Case<'_> {
                 Some(Bound::AtLeast(90.0)),
             ),
             figure("refused, of those that were timed, %", refused_share, 0, None),
-            figure("without any answer, of these, %", unanswered_share, 1, None),
+            figure("without any answer, of those that were timed, %", unanswered_share, 1, None),
             figure("client within its share alone, p99 ms", idle_p99, 2, None),
             figure("the same in the flood, p99 ms", busy_p99, 2, None),
             figure("the same as a multiple", busy_p99 / idle_p99, 1, Some(Bound::AtMost(4.0))),
