@@ -484,3 +484,6 @@ fn holders(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

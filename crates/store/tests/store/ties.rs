@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use homeroom_store::{
     Answer, Ask, Bounds, Decision, DocumentId, KindId, Leads, ListQuery, MarkTest, NewDocument,
-    Plan, References, Start, Store, Tie, Tombstone, Way, Write,
+    Plan, References, Refused, Sql, Start, Store, Tie, Tombstone, Value, Way, Write,
 };
 
 use crate::support::{Done, create, create_all, document, key, names, stores};
@@ -458,8 +459,48 @@ impl Changing {
         vec![Tie { label: self.at, item, holder }]
     }
 
+    /// Runs three plans in one group: one that creates something, one that gives a document other ties and then
+    /// fails, and one that follows a person's ties. Returns what the last has found.
+    fn undo(&self, round: usize, name: &str, person: i64, ties: [Vec<Tie>; 2]) -> Vec<i64> {
+        let plans = (0..3).map(|which| {
+            let (kind, named, [old_ties, ties]) = (self.kind, name.to_owned(), ties.clone());
+            let decide = move |found: Vec<Answer>| -> Decision<Vec<i64>, String> {
+                match (which, &found[..]) {
+                    (0, _) => {
+                        let new = document(kind, &format!("something {round}"), vec![]);
+                        Decision::Write(vec![Write::Create(new)], vec![])
+                    }
+                    (1, [Answer::Document(Some(row)), _]) => {
+                        let new =
+                            NewDocument { ties: ties.clone(), ..document(kind, &named, vec![]) };
+                        let (old, old_references) = (row.id, row.references.clone());
+                        let old_ties = old_ties.clone();
+                        let replace = Write::Replace { old, old_references, old_ties, new };
+                        let twice = Write::Create(document(kind, "anna", vec![]));
+                        // With plain SQL, a plan is undone by itself.
+                        let extra = Write::Sql(Sql::new(
+                            "INSERT INTO kind (id, name) VALUES (?1, ?2)",
+                            vec![Value::Integer(900), "extra".into()],
+                        ));
+                        let extra = round.is_multiple_of(2).then_some(extra);
+                        Decision::Write(extra.into_iter().chain([replace, twice]).collect(), vec![])
+                    }
+                    (_, [_, Answer::Reached(reached)]) => {
+                        Decision::Write(vec![], reached.numbers.to_vec())
+                    }
+                    _ => Decision::Refuse(format!("{found:?}")),
+                }
+            };
+            let look = Ask::Reach(Start::Number(person), self.way(false));
+            Plan { ask: vec![Ask::Document(key(name)), look], decide }
+        });
+        let mut ran = self.store.run_all_blocking(plans.collect());
+        assert!(matches!(ran[1], Err(Refused::Store(_))), "{:?}", ran[1]);
+        ran.remove(2).unwrap().value
+    }
+
     fn change(&mut self, round: usize, dice: &mut Dice) {
-        match dice.below(5) {
+        match dice.below(6) {
             0 | 1 => {
                 let (person, at) = (self.persons[dice.below(4)], dice.organization(6));
                 let name = format!("enrolment {round}");
@@ -484,6 +525,13 @@ impl Changing {
                 let parents = (0..dice.below(3)).map(|_| dice.organization(n));
                 self.parents[n] = parents.collect::<BTreeSet<i64>>().into_iter().collect();
                 self.put(&format!("organization {n}"), before, Some(self.above(n)));
+            }
+            5 if !self.enrolments.is_empty() => {
+                let (undone, to) = (dice.below(self.enrolments.len()), dice.organization(6));
+                let (name, person, at) = &self.enrolments[undone];
+                let ties = [self.at(*person, *at), self.at(*person, to)];
+                let found = self.undo(round, name, *person, ties);
+                assert_eq!(found, self.expected(*person, false), "round {round}");
             }
             _ => self.put(&format!("nothing {round}"), vec![], Some(vec![])),
         }
@@ -550,7 +598,7 @@ fn readers_see_a_change_of_ties_once_it_is_answered_however_many_read_meanwhile(
     for (store, kind, _) in stores() {
         let changing = Changing::new(store, kind);
         let (person, way) = (changing.persons[0], changing.way(false));
-        let is_over = std::sync::atomic::AtomicBool::new(false);
+        let is_over = AtomicBool::new(false);
         let reached = || {
             let reached = changing.store.reach_blocking(vec![(Start::Number(person), way)]);
             reached.unwrap()[0].numbers.to_vec()
@@ -559,7 +607,7 @@ fn readers_see_a_change_of_ties_once_it_is_answered_however_many_read_meanwhile(
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
-                    while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    while !is_over.load(Ordering::Relaxed) {
                         reached();
                     }
                 });
@@ -572,11 +620,113 @@ fn readers_see_a_change_of_ties_once_it_is_answered_however_many_read_meanwhile(
                 let seen = reached();
 
                 if seen != [at] {
-                    is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+                    is_over.store(true, Ordering::Relaxed);
                 }
                 assert_eq!(seen, [at], "round {round}");
             }
-            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            is_over.store(true, Ordering::Relaxed);
         });
+    }
+}
+
+#[test]
+fn more_changes_than_are_noted_one_by_one_are_seen_all() {
+    const MANY: i64 = 10_050;
+    for (store, kind, _) in stores() {
+        let changing = Changing::new(store, kind);
+        let ties = |at| {
+            let tie = |item| Tie { label: changing.at, item, holder: at };
+            (1_000_000..1_000_000 + MANY).map(tie).collect::<Vec<_>>()
+        };
+        let starts = [0, 5_000, MANY - 1].map(|n| Start::Number(1_000_000 + n));
+        let reached = || {
+            let from = starts.map(|start| (start, changing.way(false)));
+            let reached = changing.store.reach_blocking(from.to_vec()).unwrap();
+            reached.iter().map(|reached| reached.numbers.to_vec()).collect::<Vec<_>>()
+        };
+
+        changing.put("many", vec![], Some(ties(100)));
+        assert_eq!(reached(), [[100]; 3]);
+        changing.put("many", ties(100), Some(ties(101)));
+
+        assert_eq!(reached(), [[101]; 3]);
+    }
+}
+
+#[test]
+fn a_document_and_its_tie_change_together_for_everybody_who_reads_both() {
+    const ROUNDS: usize = 300;
+    for (store, kind, _) in stores() {
+        let changing = Changing::new(store, kind);
+        let (person, store) = (changing.persons[0], &changing.store);
+        let organizations = (6..=ROUNDS).map(|n| {
+            let tie = Tie { label: changing.above, item: number(n), holder: number(n) };
+            let name = format!("organization {n}");
+            NewDocument { ties: vec![tie], ..document(kind, &name, vec![]) }
+        });
+        create_all(store, organizations.collect());
+        let of_round = |n: usize| {
+            let mut new = document(kind, "enrolment", vec![]);
+            (new.references.marks, new.ties) =
+                (vec![Some(number(n))], changing.at(person, number(n)));
+            new
+        };
+        create(store, of_round(0));
+        let uuid = store.document_by_key_blocking(key("enrolment")).unwrap().unwrap().uuid;
+        let (is_over, checks) = (AtomicBool::new(false), AtomicUsize::new(0));
+        // Returns what is wrong in one read of the document and of its person's ties.
+        let check = || -> Option<String> {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let (row, state) = runtime.block_on(store.document_and_ties(uuid)).unwrap().unwrap();
+            let at = References::marks(&row.references).next().flatten().unwrap();
+            let others: Vec<i64> = (0..=ROUNDS).map(number).filter(|other| *other != at).collect();
+            let way = changing.way(false);
+            let leads = |to: &[i64]| store.all_lead(state, &[(person, way)], to);
+            let (own, other) = (leads(&[at]), leads(&others));
+            if own == Some(false) || other == Some(true) {
+                return Some(format!("the document is at {at}: {own:?}, {other:?}"));
+            }
+            let from = [(Start::Number(person), way)];
+            let reached = runtime.block_on(store.reach_in(state, &from)).unwrap();
+            checks.fetch_add(1, Ordering::Relaxed);
+            // What is looked up may be newer than the document, and never older.
+            let is_right = matches!(&reached[0].numbers[..], [found] if *found >= at);
+            (!is_right).then(|| format!("the document is at {at}, the person at {reached:?}"))
+        };
+
+        std::thread::scope(|scope| {
+            let reader = || {
+                while !is_over.load(Ordering::Relaxed) {
+                    if let Some(wrong) = check() {
+                        return Some(wrong);
+                    }
+                }
+                None
+            };
+            let readers = [(); 3].map(|()| scope.spawn(reader));
+            for round in 1..=ROUNDS {
+                let (before, after) = (of_round(round - 1).ties, of_round(round));
+                let decide = move |found: Vec<Answer>| -> Done {
+                    let Some(Answer::Document(Some(row))) = found.into_iter().next() else {
+                        return Decision::Refuse("it is not there".into());
+                    };
+                    let (old, old_references) = (row.id, row.references);
+                    let (old_ties, new) = (before.clone(), after.clone());
+                    let replace = Write::Replace { old, old_references, old_ties, new };
+                    Decision::Write(vec![replace], ())
+                };
+                let plan = Plan { ask: vec![Ask::Document(key("enrolment"))], decide };
+                let ran = store.run_blocking(plan);
+                is_over.fetch_or(ran.is_err(), Ordering::Relaxed);
+                ran.unwrap();
+            }
+            is_over.store(true, Ordering::Relaxed);
+            for reader in readers {
+                assert_eq!(reader.join().unwrap(), None);
+            }
+        });
+        assert_eq!(check(), None);
+        assert!(checks.into_inner() > 100);
     }
 }
