@@ -9,12 +9,13 @@
 //! and a search for the three levels. `--bulk` measures loads (with `--served`, through a
 //! server, too), `--gateway` published APIs beside nginx's proxy, `--content` files of courses beside
 //! nginx, `--overload` offers ten times the peak, `--held` creates documents for ten minutes
-//! (`--minutes N`, after `--documents N`), `--mix` holds 80 % of what a short trial of the mix held
+//! (`--minutes N`, after `--documents N`), `--mix` holds 80 % of what a short trial of the mix held for half an hour
 //! (`--minutes N`), `--idle` reads beside as many idle connections as this machine lets one process have,
 //! and `--sustained` creates in the store alone, with several
 //! sizes (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`, `--mix`,
 //! `--alternate SECONDS`).
-//! `--growth` compares reads, starts and bytes of stores of several sizes (`--sizes 1000000,10000000`).
+//! `--growth` compares reads, starts and bytes of stores of several sizes (`--sizes 1000000,10000000`), which are
+//! loaded and then written to.
 //! `--sync-delay MS` makes every sync of the server slower, and `--postgres` runs the small one,
 //! `--bulk`, `--held` or `--sustained` on a PostgreSQL server of its own. `--against FILE` measures
 //! another release binary beside this one in the small rounds, each work on both before the next,
@@ -85,7 +86,7 @@ pub fn run(arguments: &[String]) -> Done {
         seconds: u32::try_from(number("--seconds", 4)?).map_err(|e| e.to_string())?,
         documents: number("--documents", 1_000_000)?,
         sizes: sizes(arguments)?,
-        minutes: number("--minutes", 10)?,
+        minutes: number("--minutes", if has("--mix") { 30 } else { 10 })?,
         students: number("--students", bulk::STUDENTS)?,
         folder: PathBuf::from("target/bench"),
         against: against(arguments)?,

@@ -42,9 +42,10 @@ const WRITTEN: usize = 33;
 const WRITES_A_SECOND: usize = 10_000;
 /// One of so many events may be deleted meanwhile.
 const DELETED: usize = 200;
-/// How often a server is killed while it writes, and after how long.
+/// How often a server is killed while it writes, after how long, and the seconds for which clients try to write.
 const KILLS: u32 = 3;
 const KILLED_AFTER: Duration = Duration::from_secs(2);
+const TRIED_SECONDS: u32 = 3;
 
 /// Measures each size in each round, and compares the last with the first.
 pub fn run(options: &Options, district: &Path) -> Done {
@@ -159,8 +160,8 @@ impl Sized {
         let server = Server::start(&self.build, &self.data, &options.environment)?;
         let client = server.client(&["--claim-set", "FullAccess"])?;
         let scenario = grown::scenario(district, self.population, &[])?;
-        let seconds = 2 * u32::try_from(KILLED_AFTER.as_secs()).map_err(|e| e.to_string())?;
-        let load = LabLoad { users: WRITERS, threads: 1, seconds, folder: &options.folder };
+        let (seconds, folder) = (TRIED_SECONDS, options.folder.as_path());
+        let load = LabLoad { users: WRITERS, threads: 1, seconds, folder };
         let url = server.url("");
         std::thread::scope(|scope| {
             let writing = scope.spawn(|| load.run(&url, &scenario, &client, 2 + number));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use homeroom_access::Access;
 use homeroom_http::Timestamp;
-use homeroom_store::Sql;
+use homeroom_store::{Options, Sql, Store, StoreUrl};
 use http::Method;
 use serde_json::json;
 
@@ -105,6 +105,40 @@ async fn other_nodes_and_a_server_that_starts_anew_know_of_it_and_what_has_ended
     assert_eq!(revoke(&node, &own, &next, later).await.status, 200);
     let rows = store.query(Sql::new("SELECT hash FROM revoked_token", vec![]));
     assert_eq!(rows.await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_two_nodes_revoke_at_once_has_ended_on_both() {
+    const OF_EACH: usize = 20;
+    let store = store();
+    let other = match store.url() {
+        StoreUrl::Postgres(_) => Store::open(&Options::new(store.url().clone())).unwrap(),
+        // A file has one process, in which nodes share the store.
+        StoreUrl::Sqlite(_) => store.clone(),
+    };
+    let nodes = [open(&store).await, open(&other).await];
+    let own = create(&nodes[0], new_key("FullAccess")).await;
+    nodes[1].refresh().await.unwrap();
+    let mut tokens = vec![];
+    for _ in 0..OF_EACH * nodes.len() {
+        tokens.push(token(&nodes[0], &own, NOW).await);
+    }
+    let mut revoking = vec![];
+    for (at, token) in tokens.iter().cloned().enumerate() {
+        let (node, own) = (Arc::clone(&nodes[at % nodes.len()]), own.clone());
+        revoking.push(tokio::spawn(async move { revoke(&node, &own, &token, NOW).await.status }));
+    }
+    for revoked in revoking {
+        assert_eq!(revoked.await.unwrap(), 200);
+    }
+    for node in &nodes {
+        node.refresh().await.unwrap();
+        for token in &tokens {
+            assert_eq!(recognize(node, token, "data", NOW).unwrap_err().0, 401);
+        }
+    }
+    let rows = store.query(Sql::new("SELECT hash FROM revoked_token", vec![]));
+    assert_eq!(rows.await.unwrap().len(), tokens.len());
 }
 
 #[tokio::test]

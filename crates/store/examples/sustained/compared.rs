@@ -1,11 +1,15 @@
 //! The same clients with and without a part's commits beside them, in short periods that alternate.
 
-use crate::figures::{Figures, as_float, quantile};
+use crate::figures::{Figures, Second, as_float, quantile};
 
 /// The least share of the rate without commits that there must be with them.
 const RATE_MIN: f64 = 0.85;
 /// The longest 99th percentile of the commits, in milliseconds.
 const P99_MS_MAX: f64 = 25.0;
+/// The shortest period, in seconds.
+const SECONDS_MIN: u64 = 15;
+/// The fewest copies of the log into the file that each period of a store in a file must have.
+const CHECKPOINTS_MIN: u64 = 3;
 
 /// Periods of equal length. In each four, commits come in the second and the third, so what grows with time
 /// favours neither.
@@ -21,9 +25,9 @@ impl Periods {
     /// Divides a run into periods.
     pub fn of(run_seconds: u64, seconds: u64) -> Result<Self, String> {
         let count = run_seconds / seconds.max(1) / 2 * 2;
-        if seconds < 3 || count < 2 {
+        if seconds < SECONDS_MIN || count < 2 {
             return Err(format!(
-                "{run_seconds} s have no two periods of {seconds} s, each of at least 3 s"
+                "{run_seconds} s have no two periods of {seconds} s, each of at least {SECONDS_MIN} s"
             ));
         }
         Ok(Self { seconds, count })
@@ -47,8 +51,10 @@ impl Periods {
         values
     }
 
-    /// Prints rates and times of each kind of request without and with commits, and of the commits.
-    pub fn print(self, figures: &Figures) {
+    /// Prints rates and times of each kind of request without and with commits, and of the commits. Returns what
+    /// misses its bound; `log` are the seconds of a store whose log is copied into its file.
+    pub fn judge(self, figures: &Figures, log: Option<&[Second]>) -> Vec<String> {
+        let mut missed = vec![];
         println!(
             "\n{} periods of {} s, by turns without and with commits of a part; medians (least – greatest). \
              The ratio is that of neighbours.\n\n\
@@ -63,7 +69,13 @@ impl Periods {
         for (name, by_second) in std::iter::once((figures.what(), all)).chain(kinds) {
             let required = format!("{RATE_MIN} at least");
             let required = if name == figures.what() { required.as_str() } else { "" };
-            row(&format!("{name}/s"), 0, &self.values(&by_second, rate), required);
+            let rates = self.values(&by_second, rate);
+            row(&format!("{name}/s"), 0, &rates, required);
+            if !required.is_empty() {
+                let kept = middle(&ratios(&rates)).unwrap_or(f64::NAN);
+                let holds = kept >= RATE_MIN;
+                missed.extend((!holds).then(|| format!("{name}: {kept:.3} of the rate without")));
+            }
             for (share, shown) in [(500, "p50"), (990, "p99")] {
                 let values = self.values(&by_second, |times| quantile(times, share));
                 row(&format!("{name}, {shown} ms"), 3, &values, "");
@@ -71,9 +83,34 @@ impl Periods {
         }
         let commits = figures.parts.sorted();
         row("commits of a part/s", 0, &self.values(&commits, rate), "");
-        let p99 = self.values(&commits, |times| quantile(times, 990));
-        row("their p99 ms", 3, &p99, &format!("{P99_MS_MAX} ms at most"));
+        let mut times = self.counted(&commits);
+        times.sort_unstable();
+        let p99 = if times.is_empty() { f64::NAN } else { quantile(&times, 990) };
+        println!(
+            "| their p99 ms, of all counted seconds with them | | {p99:.3} | | {P99_MS_MAX} ms at most |"
+        );
+        let holds = p99 <= P99_MS_MAX;
+        missed.extend((!holds).then(|| format!("p99 of the commits: {p99:.3} ms")));
+        if let Some(log) = log {
+            let seconds = usize::try_from(self.seconds).unwrap_or(usize::MAX);
+            let of = |period: &[Second]| period.iter().map(|second| second.checkpoints).sum();
+            let fewest: u64 = log.chunks_exact(seconds).map(of).min().unwrap_or(0);
+            println!(
+                "| checkpoints in a period, fewest | {fewest} | | | {CHECKPOINTS_MIN} at least |"
+            );
+            let holds = fewest >= CHECKPOINTS_MIN;
+            missed.extend((!holds).then(|| format!("{fewest} checkpoints in a period: too short")));
+        }
         println!();
+        missed
+    }
+
+    /// Returns all times of the periods with commits, but for the first second of each.
+    fn counted(self, by_second: &[Vec<u32>]) -> Vec<u32> {
+        let seconds = usize::try_from(self.seconds).unwrap_or(usize::MAX);
+        let periods = (0..self.count).zip(by_second.chunks(seconds));
+        let with = periods.filter(|(period, _)| has_commits(*period));
+        with.flat_map(|(_, some)| some.get(1..).unwrap_or_default().concat()).collect()
     }
 }
 
@@ -82,26 +119,35 @@ fn has_commits(period: u64) -> bool {
     matches!(period % 4, 1 | 2)
 }
 
-/// Prints a row; without commits there may be no value, and then no ratio.
-fn row(what: &str, digits: usize, [without, with]: &[Vec<f64>; 2], required: &str) {
+/// Returns the ratios of neighbours; without commits there may be no value, and then no ratio.
+fn ratios([without, with]: &[Vec<f64>; 2]) -> Vec<f64> {
     let ratios = without.iter().zip(with).map(|(without, with)| with / without);
-    let ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite()).collect();
+    ratios.filter(|ratio| ratio.is_finite()).collect()
+}
+
+/// Prints a row.
+fn row(what: &str, digits: usize, values: &[Vec<f64>; 2], required: &str) {
+    let [without, with] = values;
     println!(
         "| {what} | {} | {} | {} | {required} |",
         spread(without, digits),
         spread(with, digits),
-        spread(&ratios, 3)
+        spread(&ratios(values), 3)
     );
+}
+
+/// Returns the median of values.
+fn middle(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let upper = *sorted.get(sorted.len() / 2)?;
+    Some(f64::midpoint(sorted[(sorted.len() - 1) / 2], upper))
 }
 
 /// Writes median, least and greatest of values.
 fn spread(values: &[f64], digits: usize) -> String {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (Some(least), Some(greatest)) = (sorted.first(), sorted.last()) else {
-        return String::new();
-    };
-    let upper = sorted[sorted.len() / 2];
-    let median = f64::midpoint(sorted[(sorted.len() - 1) / 2], upper);
+    let Some(median) = middle(values) else { return String::new() };
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     format!("{median:.digits$} ({least:.digits$} – {greatest:.digits$})")
 }

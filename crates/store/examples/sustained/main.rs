@@ -5,8 +5,13 @@
 //! school, one of its sessions), then creates a document, and waits until it is durable. `URL` names
 //! a file that does not exist yet and is removed at the end, or a PostgreSQL database, where a schema
 //! is made and dropped. With `--mix`, they read, update and delete, too. Beside them, commits of courses can
-//! come at a fixed rate, each of them in the lane of courses: they ask for two rows and write them. With
-//! `--alternate`, the clients are compared with and without these. `--help` lists the options.
+//! come at a fixed rate from a thread of their own, each of them in the lane of courses: they ask for two rows and
+//! write them. With `--alternate`, the clients are compared with and without these, and the run fails if they lose
+//! too much or the commits take too long. `--help` lists the options.
+//!
+//! It does less than the product: documents have no ties, nobody's rights are asked for, bodies are not
+//! validated, there is no HTTP, and all clients are tasks of one thread. What it costs the whole server is measured
+//! by `cargo xtask bench --held` and `--mix`.
 //!
 //! Where `/proc` does not tell, and for PostgreSQL, whose server writes, the bytes that reach the disk
 //! are missing; there, the log is what was written to it since the start.
@@ -29,11 +34,16 @@ use std::time::{Duration, Instant};
 
 use homeroom_store::{Store, StoreUrl};
 
+use compared::Periods;
 use figures::Figures;
 use mix::Client;
 use options::{HELP, Options};
 use parts::Parts;
 use work::Work;
+
+/// What is printed with the figures.
+const LESS: &str = "\
+The store alone: no HTTP, no validation, no rights, no ties; all clients on one thread, commits of courses on another.";
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -63,7 +73,8 @@ async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let store = Store::temporary_on(&options.store, &[])?;
     let work = Arc::new(Work::prepare(&store, options.documents_before, options.body_bytes)?);
     println!("{} documents at the start", work.seed(&store, options.documents_before)?);
-    let parts = Parts::prepare(&store, options.part_commits)?;
+    println!("{LESS}\n");
+    let mut parts = Parts::prepare(&store, options.part_commits)?;
 
     let begun = Instant::now();
     let end = begun + Duration::from_secs(options.seconds);
@@ -96,13 +107,17 @@ async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
             Some(periods) => periods.with_commits().collect(),
             None => vec![(0, options.seconds)],
         };
-        tasks.push(tokio::spawn(async move {
-            for (from, upto) in periods {
-                let [from, upto] = [from, upto].map(|second| begun + Duration::from_secs(second));
-                tokio::time::sleep(from.saturating_duration_since(Instant::now())).await;
-                parts.commit(&store, rate, upto, &figures).await?;
-            }
-            Ok(())
+        let own = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        tasks.push(tokio::task::spawn_blocking(move || {
+            own.block_on(async {
+                for (from, upto) in periods {
+                    let [from, upto] =
+                        [from, upto].map(|second| begun + Duration::from_secs(second));
+                    tokio::time::sleep(from.saturating_duration_since(Instant::now())).await;
+                    parts.commit(&store, rate, upto, &figures).await?;
+                }
+                Ok(())
+            })
         }));
     }
     let samples = tokio::spawn(sample::sample(store.clone(), begun, options.seconds));
@@ -121,9 +136,9 @@ async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
     }
-    if let Some(periods) = options.periods {
-        periods.print(&figures);
-    }
+    let has_log = matches!(options.store.url, StoreUrl::Sqlite(_));
+    let judge = |periods: Periods| periods.judge(&figures, has_log.then_some(&seconds[..]));
+    let missed = options.periods.map_or_else(Vec::new, judge);
     println!("{}", figures.whole(&seconds));
     let load = store.load();
     let created = next.load(Ordering::Relaxed) + work.targets();
@@ -133,5 +148,5 @@ async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         load.log_bytes,
         if options.is_mix { ", of which some were deleted" } else { "" },
     );
-    Ok(())
+    if missed.is_empty() { Ok(()) } else { Err(format!("missed: {}", missed.join("; ")).into()) }
 }

@@ -14,7 +14,8 @@ sustained URL [options]
   --clients N             clients that create documents, one after the other (64)
   --mix                   they read (60 %), create (20 %), update (15 %) and delete (5 %) instead
   --part-commits RATE     commits of courses a second beside them (0)
-  --alternate SECONDS     the commits pause and go on by periods, and what the clients have is compared
+  --alternate SECONDS     the commits pause and go on by periods (of at least 15 s), and what the clients have is
+                          compared; fails if they lose more than 15 %
   --body-bytes N          size of a document's text (700)
   --page-bytes N          SQLite: page size
   --cache-mib N           SQLite: page cache of each reading connection

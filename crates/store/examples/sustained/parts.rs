@@ -34,10 +34,12 @@ const STATE: &str = "INSERT INTO course_activity (registration, instance, activi
 /// The learners who commit.
 pub struct Parts {
     learners: u64,
+    /// The commits so far, in all periods.
+    sent: u64,
 }
 
 impl Parts {
-    /// Registers as many learners as make the rate at their interval.
+    /// Registers as many learners as make the rate at their interval, each with a first commit.
     pub fn prepare(store: &Store, rate: u64) -> Result<Self, String> {
         let learners = rate * INTERVAL;
         let all: Vec<u64> = (0..learners).collect();
@@ -53,27 +55,33 @@ impl Parts {
             for outcome in store.submit_in(LANE, plans.collect()).wait() {
                 outcome.map_err(|refused| format!("{refused:?}"))?;
             }
+            let plans = some.iter().map(|learner| plan(id(*learner), 0));
+            for outcome in store.submit_in(LANE, plans.collect()).wait() {
+                outcome.map_err(|refused| format!("{refused:?}"))?;
+            }
         }
-        Ok(Self { learners })
+        Ok(Self { learners, sent: 0 })
     }
 
     /// Sends commits at a rate, however long they take, and notes their times from the moment at
     /// which each was due.
     pub async fn commit(
-        &self,
+        &mut self,
         store: &Store,
         rate: u64,
         end: Instant,
         figures: &Arc<Figures>,
     ) -> Result<(), String> {
         let (begun, mut sent) = (Instant::now(), 0);
+        let earlier = self.sent;
         let mut under_way = JoinSet::new();
         while Instant::now() < end {
             let due = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX) * rate;
             while sent < due / 1_000_000 {
                 let due = begun + Duration::from_micros(sent * 1_000_000 / rate);
                 let (store, figures) = (store.clone(), Arc::clone(figures));
-                let plan = plan(id(sent % self.learners), sent);
+                self.sent = earlier + sent + 1;
+                let plan = plan(id(self.sent % self.learners), self.sent);
                 under_way.spawn(async move {
                     let ran = store.run_in(LANE, plan).await;
                     figures.parts.note(due);

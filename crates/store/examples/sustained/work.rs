@@ -141,7 +141,7 @@ enum Change {
     Delete,
 }
 
-/// The decision to change a document, once it and its targets are known.
+/// The decision to change a document, once it and its targets, or what refers to it, are known.
 #[derive(Clone)]
 pub struct Changing {
     change: Change,
@@ -169,14 +169,24 @@ impl Decide for Changing {
                 return Decision::Refuse(format!("{:?} of {:?}", self.change, self.found));
             }
             if self.change == Change::Delete
-                && let Some(row) = self.found.take()
+                && let Some(row) = &self.found
             {
-                let tombstone = Tombstone { key_values: "{}".into(), modified: 2 };
-                return Decision::Write(vec![Write::Delete { row, ties: vec![], tombstone }], ());
+                return Decision::Ask(vec![Ask::Referrers(row.id)]);
             }
             if !self.targets.is_empty() {
                 return Decision::Ask(self.targets.iter().copied().map(Ask::Target).collect());
             }
+        }
+        if self.change == Change::Delete {
+            let (answer, row) = (answers.next(), self.found.take());
+            let (Some(Answer::Referrers(kinds)), Some(row)) = (&answer, row) else {
+                return Decision::Refuse(format!("unexpected: {answer:?}"));
+            };
+            if !kinds.is_empty() {
+                return Decision::Refuse(format!("{kinds:?} refer to a document"));
+            }
+            let tombstone = Tombstone { key_values: "{}".into(), modified: 2 };
+            return Decision::Write(vec![Write::Delete { row, ties: vec![], tombstone }], ());
         }
         let mut new = self.new.clone();
         for answer in answers {

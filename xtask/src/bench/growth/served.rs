@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use serde_json::{Value, json};
+
 use super::compared::{Figures, Kind};
 use super::{Sized, count, spread_out};
 use crate::bench::figures::measure;
@@ -148,7 +150,7 @@ impl Served {
                 if answer.status != 200 {
                     return Err(format!("GET {path}: {}", answer.status));
                 }
-                let page: Vec<serde_json::Value> =
+                let page: Vec<Value> =
                     serde_json::from_slice(&answer.body).map_err(|e| format!("{path}: {e}"))?;
                 documents += page.len();
                 if let (From::Tokens(_, tokens), Some(next)) = (&mut *from, answer.next) {
@@ -223,12 +225,18 @@ fn callers(server: &Server, store: &Sized, wanted: usize) -> Result<Vec<Client>,
     callers.collect()
 }
 
-/// Returns a scenario that reads each of these once.
+/// Returns a scenario that reads each of these once; should all have been read, the first again.
 fn reads_once<'a>(paths: impl Iterator<Item = &'a String>) -> Scenario {
+    let rows: Vec<Value> = paths.map(|path| json!({"path": path})).collect();
     let mut scenario = Scenario::new("once");
-    scenario.pool("stored", paths.map(|path| serde_json::json!({"path": path})).collect());
-    scenario.step(serde_json::json!({
+    scenario.pool("first", rows.iter().take(1).cloned().collect());
+    scenario.pool("stored", rows);
+    scenario.step(json!({
         "name": "read", "path": "${path}", "from": {"pool": "stored", "remove": true}, "expect": 200,
+        "weight": 1e9,
+    }));
+    scenario.step(json!({
+        "name": "again", "path": "${path}", "from": {"pool": "first"}, "expect": 200, "weight": 1e-9,
     }));
     scenario
 }
