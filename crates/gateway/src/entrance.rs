@@ -273,6 +273,7 @@ mod tests {
 
     impl Woken {
         /// Waits until it is woken.
+        #[expect(clippy::disallowed_methods, reason = "the wait ends")]
         fn waits(&self) {
             let began = std::time::Instant::now();
             while !self.0.load(Ordering::SeqCst) {
