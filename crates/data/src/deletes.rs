@@ -280,7 +280,7 @@ async fn within(
         .map(|deleted| {
             let own = [&**relationships].into_iter();
             let asked = rights::questions(&api.catalog, resource, own, &starts(deleted));
-            all.extend(asked.questions.iter().cloned());
+            all.extend(asked.questions.iter().copied());
             asked
         })
         .collect();
