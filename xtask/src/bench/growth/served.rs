@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::compared::{Figures, Kind};
-use super::{Sized, count, spread_out};
+use super::sized::{Sized, count, spread_out};
 use crate::bench::figures::measure;
 use crate::bench::load::{LabLoad, Scenario};
 use crate::bench::options::Options;
