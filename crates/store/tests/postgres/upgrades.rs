@@ -89,9 +89,11 @@ fn a_migration_waits_for_the_write_that_is_under_way() {
         let schema = one(&store, "SELECT CAST(current_schema() AS text)");
         let schema = schema.as_text().unwrap();
         let known = one(&store, "SELECT version FROM homeroom_store").as_integer().unwrap();
-        // Without the table that the last migration makes, it can be run again.
+        // Without the table and the column that the last migration makes, it can be run again.
         let text = format!("UPDATE {schema}.homeroom_store SET version = {}", known - 1);
-        execute_all(&store, vec![text, format!("DROP TABLE {schema}.quota_use")]);
+        let table = format!("DROP TABLE {schema}.quota_use");
+        let column = format!("ALTER TABLE {schema}.published_item DROP COLUMN since");
+        execute_all(&store, vec![text, table, column]);
         let (begun, has_begun) = channel();
         let (end, may_end) = channel::<()>();
         let may_end = Arc::new(Mutex::new(may_end));
