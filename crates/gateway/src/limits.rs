@@ -2,10 +2,6 @@
 
 use std::time::Duration;
 
-/// Connections that are let in at a time for each core, unless the configuration says otherwise. Two
-/// hundred of them are read and answered in some milliseconds.
-const ENTRANCE_OF_CORE: usize = 32;
-
 /// Limits of the front door. Each limit that all requests share is a budget ([`Capacity`](crate::Capacity)).
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -32,7 +28,8 @@ pub struct Limits {
     /// Most connections that wait for a place because their address has used up its share; beyond
     /// that the one that has waited longest is closed.
     pub waiting_connections: usize,
-    /// Most connections whose next request is read and worked on at a time.
+    /// Most connections whose next request is read and worked on at a time. Where there may be no more
+    /// connections than this, nobody enters.
     pub entrance: usize,
     /// Most requests that wait for a place; beyond that they are refused at once.
     pub waiting_requests: u64,
@@ -62,8 +59,7 @@ impl Default for Limits {
             waiting_answer_bytes: 64 << 20,
             waiting_public_answer_bytes: 16 << 20,
             waiting_connections: 16,
-            entrance: ENTRANCE_OF_CORE
-                * std::thread::available_parallelism().map_or(1, usize::from),
+            entrance: 16_384,
             waiting_requests: 4_096,
             held_refusals: 4_096,
             answer_bytes: 512 << 20,

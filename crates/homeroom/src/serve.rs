@@ -174,7 +174,8 @@ impl Server {
         let wanted = config.server.connections_max;
         let (connections, admin_connections) =
             connections(crate::process::raise_open_files(), cores as u64, wanted);
-        let limits = Limits { connections, ..limits(config) };
+        let entrance = config.budgets.entrance.map_or(connections, |size| size as usize);
+        let limits = Limits { connections, entrance, ..limits(config) };
         let pages = Cors { origins: config.server.cors_origins.clone(), ..Cors::default() };
         let origins = Origins {
             main_port: main.address().port(),
@@ -341,7 +342,6 @@ fn limits(config: &Config) -> Limits {
         waiting_answer_bytes: bytes(budgets.waiting_answers_mib),
         waiting_public_answer_bytes: bytes(budgets.waiting_public_answers_mib),
         waiting_connections: budgets.waiting_connections as usize,
-        entrance: budgets.entrance.map_or(Limits::default().entrance, |size| size as usize),
         waiting_requests: budgets.waiting_requests.into(),
         held_refusals: budgets.held_refusals.into(),
         answer_bytes: bytes(budgets.answers_mib),

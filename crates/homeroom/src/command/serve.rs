@@ -88,9 +88,6 @@ fn serve(config: &Config) -> Result<Exit, Failure> {
 pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        // A task is a whole request: after the usual 61, whoever comes next would wait for a millisecond.
-        .event_interval(16)
-        .global_queue_interval(8)
         .build()
         .map_err(|e| Failure::because("starting the runtime", e))
 }
