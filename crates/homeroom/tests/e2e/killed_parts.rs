@@ -75,7 +75,7 @@ impl Counts {
 
 /// What the server has acknowledged.
 struct Acknowledged {
-    /// Students.
+    /// The students whose creation the server has answered with 201, of all rounds.
     documents: Vec<Created>,
     /// The last commit of each learner.
     commits: Vec<u32>,
