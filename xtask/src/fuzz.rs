@@ -167,14 +167,20 @@ fn fuzz(programs: &Path, target: &str, seconds: u64, seed: Option<u32>) -> Resul
     _ = std::fs::remove_dir_all(temporary(target));
     let said = String::from_utf8_lossy(&ended.stderr);
     if !ended.status.success() {
-        let lines: Vec<&str> = said.lines().collect();
-        let last = &lines[lines.len().saturating_sub(40)..];
-        return Err(format!(
-            "{}\n{}\nthe input stands in {found}…; mend what it shows and keep it in fuzz/corpus",
-            ended.status,
-            last.join("\n")
-        ));
+        return Err(format!("{}\n{}", ended.status, told(&said)));
     }
     let runs = said.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
     runs.map(|runs| runs.trim().to_owned()).ok_or_else(|| house::TOLD.to_owned())
+}
+
+/// Returns what is worth telling of what a target said: from its panic on, and the input, which may
+/// be out of reach on the machine that runs the tests.
+fn told(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().collect();
+    let panicked = lines.iter().rposition(|line| line.contains("panicked at"));
+    let lines = &lines[panicked.unwrap_or(lines.len().saturating_sub(40))..];
+    let written = lines.iter().find_map(|line| line.split_once("Test unit written to "));
+    let input = written.and_then(|(_, path)| std::fs::read(root().join(path)).ok());
+    let input = input.map_or_else(String::new, |bytes| bytes.escape_ascii().to_string());
+    format!("{}\nmend what this input shows and keep it in fuzz/corpus:\n{input}", lines.join("\n"))
 }

@@ -209,7 +209,7 @@ impl<'s> Bounds<'s> {
             };
         };
         let whole_name = name_of(&rest[1..]);
-        let local = whole_name.iter().position(|byte| *byte == b':').map_or(0, |at| at + 1);
+        let local = local(whole_name);
         let Ok(name) = std::str::from_utf8(&whole_name[local..]) else {
             let message = "a name is not UTF-8; convert the file";
             return Below::Stray(start, start + length, message);
@@ -274,8 +274,7 @@ impl<'s> Bounds<'s> {
 
     /// Whether an element inside a broken record of another name is rather the next record.
     fn begins_record(&self, found: &[u8], record: &str) -> bool {
-        let local = found.iter().position(|byte| *byte == b':').map_or(0, |at| at + 1);
-        let Ok(found) = std::str::from_utf8(&found[local..]) else { return false };
+        let Ok(found) = std::str::from_utf8(&found[local(found)..]) else { return false };
         matches!(self.shapes.record_element(found), RecordElement::Record(_))
             && match self.shapes.record_element(record) {
                 RecordElement::Record(record) => !self.shapes.may_contain(record, found),
@@ -366,6 +365,17 @@ fn name_of(bytes: &[u8]) -> &[u8] {
         .iter()
         .position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/' | b'<'));
     &bytes[..end.unwrap_or(bytes.len())]
+}
+
+/// Returns the name, without its prefix, of the element that begins with the bytes.
+pub(crate) fn name_at(bytes: &[u8]) -> Option<&str> {
+    let name = name_of(bytes.strip_prefix(b"<")?);
+    std::str::from_utf8(&name[local(name)..]).ok().filter(|name| !name.is_empty())
+}
+
+/// Returns the offset in a name after its prefix.
+fn local(name: &[u8]) -> usize {
+    memchr(b':', name).map_or(0, |at| at + 1)
 }
 
 /// Whether a name may begin with a byte.

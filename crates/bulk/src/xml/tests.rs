@@ -445,6 +445,8 @@ fn a_record_that_is_not_well_formed_is_a_flaw_and_its_neighbours_are_read() {
         ("<Student><FirstName>&bomb;</FirstName></Student>", "entity"),
         ("<Student><FirstName></Student>", "well formed"),
         ("<Student a></Student>", "attribute"),
+        ("<Student \"", "well formed"),
+        ("<x:Student a='b", "well formed"),
     ] {
         let read = read_all(&format!("{}{broken}{}", student(1), student(2)));
 
