@@ -116,10 +116,10 @@ impl LiveApi {
         &self.limits
     }
 
-    async fn answer(&self, mut call: Call) -> Result<Response, Problem> {
+    async fn answer(&self, call: &mut Call) -> Result<Response, Problem> {
         let rest = rest_of(&call.path)?.to_owned();
-        self.check_address(&call)?;
-        self.check_method(&call)?;
+        self.check_address(call)?;
+        self.check_method(call)?;
         self.check_header(&call.headers)?;
         if goes_round(&call.headers) {
             return Err(Problem::of(Kind::BadGateway).error(
@@ -130,7 +130,7 @@ impl LiveApi {
         let operations = self.operations.as_ref();
         let found = operations.map(|known| known.find(&call.method, path)).transpose()?;
         let scopes = found.as_ref().map_or(&self.usual[..], |found| found.scopes);
-        let plan = self.check_subscription(&call, scopes)?;
+        let plan = self.check_subscription(call, scopes)?;
         let name = found.as_ref().filter(|_| !self.limits.is_empty()).map(Found::name);
         let asked = limit::Asked {
             key: match (&call.client, &call.foreign) {
@@ -144,7 +144,7 @@ impl LiveApi {
             now: call.now,
         };
         let mut admitted = limit::admit(plan.as_deref(), &self.limits, &asked)?;
-        match self.answer_admitted(&mut call, rest, found.as_ref()).await {
+        match self.answer_admitted(call, rest, found.as_ref()).await {
             Ok(mut answer) => {
                 // A part is this server, too.
                 let is_own = matches!(self.target, Target::Part(..));

@@ -189,30 +189,34 @@ impl AnswerBody {
     /// # Errors
     ///
     /// The body, of which nothing is lost, where that is not so, or it comes by HTTP/2 or TLS.
-    pub async fn at_hand(mut self, most: u64) -> Result<Bytes, Self> {
+    pub fn at_hand(self, most: u64) -> impl Future<Output = Result<Bytes, Self>> {
+        let mut body = Some(self);
+        std::future::poll_fn(move |context| {
+            let body = body.take().expect("it is ready at once");
+            Poll::Ready(body.taken_at_hand(most, context))
+        })
+    }
+
+    fn taken_at_hand(mut self, most: u64, context: &mut Context<'_>) -> Result<Bytes, Self> {
         match self.size_hint().exact() {
             Some(0) if self.is_end_stream() => return Ok(Bytes::new()),
             // No trailer follows on HTTP/1.1, since the length is stated.
             Some(length) if length <= most && self.lent.is_some() => {}
             _ => return Err(self),
         }
-        std::future::poll_fn(|context| {
-            while !self.content.is_end_stream() {
-                let polled = self.poll_content(context);
-                let Poll::Ready(Some(part)) = polled else { break };
-                let part = part.map(|frame| frame.into_data().unwrap_or_default());
-                self.ahead = Some(match (self.ahead.take(), part) {
-                    (Some(Ok(before)), Ok(part)) => Ok([before, part].concat().into()),
-                    (None | Some(Err(_)), part) => part,
-                    (_, Err(error)) => Err(error),
-                });
-                if !matches!(self.ahead, Some(Ok(_))) {
-                    break;
-                }
+        while !self.content.is_end_stream() {
+            let polled = self.poll_content(context);
+            let Poll::Ready(Some(part)) = polled else { break };
+            let part = part.map(|frame| frame.into_data().unwrap_or_default());
+            self.ahead = Some(match (self.ahead.take(), part) {
+                (Some(Ok(before)), Ok(part)) => Ok([before, part].concat().into()),
+                (None | Some(Err(_)), part) => part,
+                (_, Err(error)) => Err(error),
+            });
+            if !matches!(self.ahead, Some(Ok(_))) {
+                break;
             }
-            Poll::Ready(())
-        })
-        .await;
+        }
         match self.ahead.take() {
             Some(Ok(whole)) if self.content.is_end_stream() => Ok(whole),
             ahead => {

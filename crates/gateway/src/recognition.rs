@@ -167,7 +167,8 @@ async fn client(
     }
     let client = match access.recognize_by(by, credentials, scope, now) {
         Err(Unrecognized::Unknown(problem)) => {
-            if !access.catch_up().await? {
+            // Seldom, and large.
+            if !Box::pin(access.catch_up()).await? {
                 return Err(problem);
             }
             access.recognize_by(by, credentials, scope, now)

@@ -130,26 +130,30 @@ impl RequestBody {
     /// head, it is in memory then: in the buffer of its connection, where they are anyway.
     ///
     /// The task must be that of the connection, and the request none whose caller waits to be told to send the body.
-    pub async fn at_hand(self, most: u64) -> Self {
+    pub fn at_hand(self, most: u64) -> impl Future<Output = Self> {
+        let mut body = Some(self);
+        std::future::poll_fn(move |context| {
+            let body = body.take().expect("it is ready at once");
+            Poll::Ready(body.taken_at_hand(most, context))
+        })
+    }
+
+    fn taken_at_hand(self, most: u64, context: &Context<'_>) -> Self {
         let Self::Incoming(mut coming) = self else { return self };
         let is_short = coming.rest.size_hint().exact().is_some_and(|all| all <= most);
         if !is_short || coming.ahead.is_some() {
             return Self::Incoming(coming);
         }
-        std::future::poll_fn(|cx| {
-            let mut nobody = Context::from_waker(Waker::noop());
-            let next = quietly(|| Pin::new(&mut coming.rest).poll_frame(&mut nobody));
-            if let Poll::Ready(next) = next {
-                let data = |frame: Frame<Bytes>| frame.into_data().unwrap_or_default();
-                coming.ahead = next.map(|next| next.map(data));
-                if !coming.rest.is_end_stream() {
-                    // The connection reads on after all.
-                    cx.waker().wake_by_ref();
-                }
+        let mut nobody = Context::from_waker(Waker::noop());
+        let next = quietly(|| Pin::new(&mut coming.rest).poll_frame(&mut nobody));
+        if let Poll::Ready(next) = next {
+            let data = |frame: Frame<Bytes>| frame.into_data().unwrap_or_default();
+            coming.ahead = next.map(|next| next.map(data));
+            if !coming.rest.is_end_stream() {
+                // The connection reads on after all.
+                context.waker().wake_by_ref();
             }
-            Poll::Ready(())
-        })
-        .await;
+        }
         match coming.ahead.take() {
             Some(Ok(whole)) if coming.rest.is_end_stream() => Self::Bytes(whole),
             ahead => Self::Incoming(Coming { ahead, ..coming }),

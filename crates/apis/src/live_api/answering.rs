@@ -1,7 +1,7 @@
 //! The end of a call: what its target has answered becomes the answer of the API.
 #![expect(clippy::disallowed_methods, reason = "an answer has a time limit")]
 
-use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,9 +12,9 @@ use homeroom_http::{Body, BodyError, Kind, Problem, RequestBody, Response};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Method, StatusCode, response};
 use hyper::body::{Body as HttpBody, Incoming};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
-use super::passing::{SHORT_BODY, declared, late};
+use super::passing::{SHORT_BODY, declared, in_time};
 use super::{LiveApi, caller_of, malformed};
 use crate::bodies::{Answering, Timed};
 use crate::changing::Unread;
@@ -47,7 +47,7 @@ impl LiveApi {
     ) -> Result<Response, Problem> {
         let whole = self.api.timeouts.whole.map(|time| time.0);
         let end = whole.and_then(|whole| Instant::now().checked_add(whole));
-        in_time(end, self.read_request(call)).await??;
+        in_time(end, pin!(self.read_request(call))).await??;
         let query = if call.query.is_empty() { String::new() } else { format!("?{}", call.query) };
         let uri = format!("{path}{rest}{query}");
         let mut request = http::Request::new(());
@@ -69,7 +69,7 @@ impl LiveApi {
         if let Some(until) = until {
             head.extensions.insert(Until(until.into_std()));
         }
-        let (head, body) = in_time(until, local(head, body)).await?.into_parts();
+        let (mut head, body) = in_time(until, pin!(local(head, body))).await?.into_parts();
         let gap = self.api.timeouts.idle.unwrap_or(self.api.timeout).0;
         let body = if body.is_stream() { Body::stream(Timed::new(body, gap, end)) } else { body };
         let of = Answered {
@@ -78,7 +78,11 @@ impl LiveApi {
             target: (&call.base_url, path),
             base_url: &call.base_url,
         };
-        self.finish(head, body, &of, std::future::ready).await
+        let body = match self.change_of(&mut head, of.method)? {
+            Some(transform) => Box::pin(self.changed(transform, &of, body)).await?,
+            None => body,
+        };
+        Ok(self.finish(head, body, &of))
     }
 
     /// Changes the body of a request to a part, and reads a short one, so that the part has all of it.
@@ -91,31 +95,36 @@ impl LiveApi {
     }
 
     /// Passes on what an upstream has answered. The call is open until its body has ended.
-    pub(super) async fn respond(
-        &self,
+    pub(super) fn respond<'a>(
+        &'a self,
         answer: Answer,
         open: impl Send + 'static,
-        call: &Call,
-        target: (&str, &str),
-    ) -> Result<Response, Problem> {
-        let mut response = http::Response::new(());
-        *response.status_mut() = answer.status();
+        call: &'a Call,
+        target: (&'a str, &'a str),
+    ) -> impl Future<Output = Result<Response, Problem>> {
+        let status = answer.status();
         let (headers, body) = answer.into_parts();
-        *response.headers_mut() = headers;
-        let head = own_head(response.into_parts().0, &call.method)?;
-        let of = Answered {
-            method: &call.method,
-            caller: &caller_of(call),
-            target,
-            base_url: &call.base_url,
-        };
-        let passed = |body: homeroom_client::AnswerBody| async {
-            match body.at_hand(SMALL_ANSWER).await {
-                Ok(whole) => whole.into(),
-                Err(body) => Body::stream(Answering::new(body, open)),
-            }
-        };
-        self.finish(head, body, &of, passed).await
+        let mut head = response::Response::new(()).into_parts().0;
+        (head.status, head.headers) = (status, headers);
+        // The answer itself is not kept while its body is read.
+        let head = own_head(head, &call.method);
+        async move {
+            let mut head = head?;
+            let of = Answered {
+                method: &call.method,
+                caller: &caller_of(call),
+                target,
+                base_url: &call.base_url,
+            };
+            let body = match self.change_of(&mut head, of.method)? {
+                Some(transform) => Box::pin(self.changed(transform, &of, body)).await?,
+                None => match body.at_hand(SMALL_ANSWER).await {
+                    Ok(whole) => whole.into(),
+                    Err(body) => Body::stream(Answering::new(body, open)),
+                },
+            };
+            Ok(self.finish(head, body, &of))
+        }
     }
 
     /// Passes on what an upstream has answered that was asked for another protocol and stays with HTTP. Its
@@ -128,7 +137,7 @@ impl LiveApi {
         (target, until): ((&str, &str), Option<Instant>),
     ) -> Result<Response, Problem> {
         let (head, body) = answer.into_parts();
-        let head = own_head(head, &call.method)?;
+        let mut head = own_head(head, &call.method)?;
         let of = Answered {
             method: &call.method,
             caller: &caller_of(call),
@@ -137,29 +146,18 @@ impl LiveApi {
         };
         let gap = self.api.timeouts.idle.unwrap_or(self.api.timeout).0;
         let body = Answering::new(Timed::new(body, gap, until), places);
-        self.finish(head, body, &of, |body| std::future::ready(Body::stream(body))).await
+        let body = match self.change_of(&mut head, of.method)? {
+            Some(transform) => Box::pin(self.changed(transform, &of, body)).await?,
+            None => Body::stream(body),
+        };
+        Ok(self.finish(head, body, &of))
     }
 
-    /// Makes what a target has answered the answer of this API. `passed` is the body of one that is not changed.
-    async fn finish<B, F>(
-        &self,
-        mut head: response::Parts,
-        body: B,
-        of: &Answered<'_>,
-        passed: impl FnOnce(B) -> F,
-    ) -> Result<Response, Problem>
-    where
-        B: HttpBody<Data = Bytes> + Unpin,
-        B::Error: Into<BodyError>,
-        F: Future<Output = Body>,
-    {
-        let body = match self.change_of(&mut head, of.method)? {
-            Some(transform) => Box::pin(self.changed(transform, of, body)).await?,
-            None => passed(body).await,
-        };
+    /// Makes what a target has answered, with its body changed, the answer of this API.
+    fn finish(&self, mut head: response::Parts, body: Body, of: &Answered<'_>) -> Response {
         self.lead_back(&mut head.headers, of);
         self.response_headers.apply(&mut head.headers);
-        Ok(Response::from_parts(head, body))
+        Response::from_parts(head, body)
     }
 
     /// Makes an answer that leads to the target lead to this API.
@@ -223,14 +221,6 @@ impl LiveApi {
             return Ok(Body::empty());
         }
         Ok(changing.change(transform, whole).await?.map_err(lied)?.into())
-    }
-}
-
-/// Completes something within a time, if there is one.
-async fn in_time<T>(until: Option<Instant>, done: impl Future<Output = T>) -> Result<T, Problem> {
-    match until {
-        Some(until) => timeout_at(until, done).await.map_err(|_| late()),
-        None => Ok(done.await),
     }
 }
 
@@ -311,8 +301,8 @@ mod tests {
         let live = LiveApi::new(&api, None, &[], &shared, &local).unwrap();
         let begun = Instant::now();
 
-        let call = homeroom_testkit::call(Method::GET, "/apis/a/v1/x", Timestamp(0));
-        let status = match live.answer(call).await {
+        let mut call = homeroom_testkit::call(Method::GET, "/apis/a/v1/x", Timestamp(0));
+        let status = match live.answer(&mut call).await {
             Ok(mut answer) => {
                 assert!(answer.body_mut().frame().await.unwrap().is_err());
                 answer.status()

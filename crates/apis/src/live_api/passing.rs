@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "a call as a whole has a time limit, and is timed")]
 
 use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,11 +75,11 @@ impl<'a> Attempts<'a> {
 
 impl<'a> Passing<'a> {
     /// Completes something within the time for the whole call.
-    async fn in_time<T>(&self, done: impl Future<Output = T>) -> Result<T, Problem> {
-        match self.until {
-            Some(until) => timeout_at(until, done).await.map_err(|_| late()),
-            None => Ok(done.await),
-        }
+    fn in_time<T>(
+        &self,
+        done: Pin<&mut impl Future<Output = T>>,
+    ) -> impl Future<Output = Result<T, Problem>> {
+        in_time(self.until, done)
     }
 
     /// Returns how a call that has failed counts against the upstream that was asked; [`None`] if it was the
@@ -221,11 +222,15 @@ impl LiveApi {
         call: &mut Call,
         passing: &mut Passing<'_>,
     ) -> Result<Response, Problem> {
-        passing.in_time(self.change_request(call)).await??;
-        let body = passing.in_time(self.body(call)).await??;
+        passing.in_time(pin!(self.change_request(call))).await??;
+        let body = if call.body.is_empty() {
+            Sent::Whole(Bytes::new())
+        } else {
+            passing.in_time(pin!(Box::pin(self.body(call)))).await??
+        };
         // A body that is still arriving would hold its turn as long as its caller likes.
         let mut turn = if body.is_whole() {
-            Some(passing.in_time(self.gate.enter(&caller_of(call))).await??)
+            Some(passing.in_time(pin!(self.gate.enter(&caller_of(call)))).await??)
         } else {
             None
         };
@@ -237,13 +242,19 @@ impl LiveApi {
         }
         self.request_headers.apply(&mut headers);
         let mut problem = None;
-        while let Some((candidate, _leave)) = passing.attempts.next() {
+        let (answer, upstream, open, _leave) = loop {
+            let Some((candidate, leave)) = passing.attempts.next() else {
+                return Err(problem.unwrap_or_else(|| passing.nobody()));
+            };
             let Candidate { group, upstream, .. } = candidate;
             let url = upstream.target(&passing.path_and_query).map_err(|_| malformed())?;
             let request = body.request(call.method.clone(), url, headers.clone());
             let begun = passing.asks(upstream);
             let open = upstream.call();
-            let sent = passing.in_time(upstream.client().send(request)).await;
+            let sent = {
+                let sending = pin!(upstream.client().send(request));
+                passing.in_time(sending).await
+            };
             let ended = passing.has_asked();
             let error = match sent {
                 Ok(Ok(answer)) => {
@@ -257,7 +268,7 @@ impl LiveApi {
                     }
                     upstream.counts.answered(ended - begun);
                     group.record(upstream, Ended::with(answer.status()));
-                    return self.respond(answer, open, call, upstream.sent()).await;
+                    break (answer, upstream, open, leave);
                 }
                 Ok(Err(error)) => error,
                 Err(late) => {
@@ -282,16 +293,13 @@ impl LiveApi {
                 return Err(failed);
             }
             problem = Some(failed);
-        }
-        Err(problem.unwrap_or_else(|| passing.nobody()))
+        };
+        self.respond(answer, open, call, upstream.sent()).await
     }
 
     /// Returns the body of a call: read whole if it is short, else to be passed on as it arrives.
     async fn body(&self, call: &mut Call) -> Result<Sent, Problem> {
         let length = declared(&call.headers);
-        if call.body.is_empty() {
-            return Ok(Sent::Whole(Bytes::new()));
-        }
         let is_short = length.is_some_and(|length| length <= SHORT_BODY);
         if is_short || matches!(call.body, RequestBody::Bytes(_)) {
             return Ok(Sent::Whole(call.read_body().await?));
@@ -327,7 +335,7 @@ impl LiveApi {
         self.request_headers.apply(&mut headers);
         let caller = caller_of(call);
         let place = self.gate.stream(&caller)?;
-        let turn = passing.in_time(self.gate.enter(&caller)).await??;
+        let turn = passing.in_time(pin!(self.gate.enter(&caller))).await??;
         drop(caller);
         passing.attempts.chosen = passing.groups.choose(call, true);
         let body = Sent::Whole(Bytes::new());
@@ -337,7 +345,7 @@ impl LiveApi {
             let target = upstream.target(&passing.path_and_query).map_err(|_| malformed())?;
             let begun = passing.asks(upstream);
             let open = upstream.call();
-            let opened = passing.in_time(upstream.client().open(&target)).await;
+            let opened = passing.in_time(pin!(upstream.client().open(&target))).await;
             passing.has_asked();
             match opened {
                 Ok(Ok(stream)) => {
@@ -345,7 +353,7 @@ impl LiveApi {
                     let times = (time, self.api.timeouts.idle.map_or(SILENT_TIME, |idle| idle.0));
                     let held = (open, place, self.shared.upgraded.subscribe());
                     let passed = upgrade::pass(call, headers, &target, stream, times, held);
-                    let answered = passing.in_time(passed).await;
+                    let answered = passing.in_time(pin!(passed)).await;
                     passing.has_asked();
                     match &answered {
                         Ok(Ok(agreed)) => {
@@ -424,8 +432,20 @@ pub(super) fn declared(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok())
 }
 
+/// Completes something within a time, if there is one. It is pinned where it is made, so that the future of this and
+/// those around it, which each call moves, do not hold it several times.
+pub(super) async fn in_time<T>(
+    until: Option<Instant>,
+    done: Pin<&mut impl Future<Output = T>>,
+) -> Result<T, Problem> {
+    match until {
+        Some(until) => timeout_at(until, done).await.map_err(|_| late()),
+        None => Ok(done.await),
+    }
+}
+
 /// Returns the answer where none has come in time.
-pub(super) fn late() -> Problem {
+fn late() -> Problem {
     Problem::of(Kind::GatewayTimeout)
 }
 

@@ -39,7 +39,8 @@ impl LiveApi {
         let body = BodyLimits::of_bytes(self.api.max_body.0).within(BODY_TIME);
         let asked = Arc::clone(&self);
         let methods_at: MethodsAt = Arc::new(move |path| asked.methods_at(path));
-        let answer = handler(&self, |api: Arc<Self>, call| async move { api.answer(call).await });
+        let answer =
+            handler(&self, |api: Arc<Self>, mut call| async move { api.answer(&mut call).await });
         let route = |route: Route<ApiClient>| {
             let route = route.with_body(body);
             let route = match &self.issuers {

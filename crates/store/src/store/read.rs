@@ -17,6 +17,8 @@ use crate::store::handle::{Engine, Store};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, TieState, Way};
 
+/// Reads. A look-up on PostgreSQL is a large future, so it has an allocation of its own: it would make every request
+/// as large, on SQLite too.
 impl Store {
     /// Finds a document by its public id.
     ///
@@ -26,7 +28,7 @@ impl Store {
     pub async fn document(&self, uuid: Uuid) -> Result<Option<Row>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::by_uuid(c, uuid)),
-            Engine::Postgres(postgres) => postgres.document(uuid).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.document(uuid)).await,
         }
     }
 
@@ -50,7 +52,7 @@ impl Store {
     pub async fn document_by_key(&self, key: NaturalKey) -> Result<Option<Row>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::by_key(c, key)),
-            Engine::Postgres(postgres) => postgres.document_by_key(key).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.document_by_key(key)).await,
         }
     }
 
@@ -76,7 +78,7 @@ impl Store {
     pub async fn target(&self, key: NaturalKey) -> Result<Option<Target>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::target(c, key)),
-            Engine::Postgres(postgres) => postgres.target(key).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.target(key)).await,
         }
     }
 
@@ -104,7 +106,7 @@ impl Store {
     ) -> Result<Option<(Row, TieState)>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.document_and_ties(uuid),
-            Engine::Postgres(postgres) => postgres.document_and_ties(uuid).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.document_and_ties(uuid)).await,
         }
     }
 
@@ -139,7 +141,7 @@ impl Store {
     ) -> Result<Vec<Reached>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.reach(from),
-            Engine::Postgres(postgres) => postgres.reach(state, from).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.reach(state, from)).await,
         }
     }
 
@@ -175,7 +177,7 @@ impl Store {
                 let pass = move |c: &_| sqlite::pass(c, &starts, &test);
                 sqlite.lister.read(false, self.list_deadline, pass).await
             }
-            Engine::Postgres(postgres) => postgres.pass(&starts, &test).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.pass(&starts, &test)).await,
         }
     }
 
@@ -189,7 +191,7 @@ impl Store {
             Engine::Sqlite(sqlite) => {
                 Ok(sqlite.shared.newest_change_version.load(Ordering::Acquire))
             }
-            Engine::Postgres(postgres) => postgres.newest_change_version().await,
+            Engine::Postgres(postgres) => Box::pin(postgres.newest_change_version()).await,
         }
     }
 
@@ -201,7 +203,7 @@ impl Store {
     pub async fn bytes(&self) -> Result<u64, StoreError> {
         match &*self.engine {
             Engine::Sqlite(_) => Ok(self.load().file_bytes),
-            Engine::Postgres(postgres) => postgres.bytes().await,
+            Engine::Postgres(postgres) => Box::pin(postgres.bytes()).await,
         }
     }
 
@@ -252,7 +254,7 @@ impl Store {
                 let list = move |c: &_| sqlite::list(c, &query);
                 sqlite.lister.read(is_long, self.list_deadline, list).await
             }
-            Engine::Postgres(postgres) => postgres.list(is_long, query).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.list(is_long, query)).await,
         }
     }
 
@@ -268,7 +270,7 @@ impl Store {
                 let count = move |c: &_| sqlite::count(c, &query);
                 sqlite.lister.read(is_long, self.list_deadline, count).await
             }
-            Engine::Postgres(postgres) => postgres.count(is_long, query).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.count(is_long, query)).await,
         }
     }
 
@@ -290,7 +292,9 @@ impl Store {
                 let cuts = move |c: &_| sqlite::cuts(c, &query, parts, smallest);
                 sqlite.lister.read(is_long, self.list_deadline, cuts).await
             }
-            Engine::Postgres(postgres) => postgres.cuts(is_long, query, parts, smallest).await,
+            Engine::Postgres(postgres) => {
+                Box::pin(postgres.cuts(is_long, query, parts, smallest)).await
+            }
         }
     }
 
@@ -308,7 +312,7 @@ impl Store {
     pub async fn look_up(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(_) => self.query(sql).await,
-            Engine::Postgres(postgres) => postgres.look_up(sql).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.look_up(sql)).await,
         }
     }
 
@@ -321,7 +325,7 @@ impl Store {
     pub async fn probe(&self, sql: Sql) -> Result<Vec<Vec<Value>>, StoreError> {
         match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.probe(|c| sqlite::rows(c, &sql)),
-            Engine::Postgres(postgres) => postgres.look_up(sql).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.look_up(sql)).await,
         }
     }
 
@@ -336,7 +340,7 @@ impl Store {
                 let rows = move |c: &_| sqlite::rows(c, &sql);
                 sqlite.lister.read(false, self.list_deadline, rows).await
             }
-            Engine::Postgres(postgres) => postgres.query(false, sql).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.query(false, sql)).await,
         }
     }
 
@@ -352,7 +356,7 @@ impl Store {
                 let rows = move |c: &_| sqlite::rows(c, &sql);
                 sqlite.lister.read(true, self.list_deadline, rows).await
             }
-            Engine::Postgres(postgres) => postgres.query(true, sql).await,
+            Engine::Postgres(postgres) => Box::pin(postgres.query(true, sql)).await,
         }
     }
 
