@@ -302,7 +302,10 @@ mod tests {
         let begun = Instant::now();
 
         let mut call = homeroom_testkit::call(Method::GET, "/apis/a/v1/x", Timestamp(0));
-        let status = match live.answer(&mut call).await {
+        let answering = live.answer(&mut call);
+        // Each call allocates it, and is copied there.
+        assert!(size_of_val(&answering) <= 2 << 10, "{} bytes", size_of_val(&answering));
+        let status = match answering.await {
             Ok(mut answer) => {
                 assert!(answer.body_mut().frame().await.unwrap().is_err());
                 answer.status()

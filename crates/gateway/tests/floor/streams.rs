@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bytes::Bytes;
 use homeroom_client::{Client, Error, Settings};
+use homeroom_http::RequestBody;
 use http::Method;
 use http_body_util::BodyExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -192,4 +194,15 @@ async fn a_server_that_stops_lets_a_stream_end() {
     });
 
     assert_eq!(read.map_err(|error: Error| error.to_string()), Ok(LARGE));
+}
+
+#[tokio::test]
+async fn what_a_connection_holds_for_a_request_is_small() {
+    let server = Server::start().await;
+    let head = http::Request::new(()).into_parts().0;
+
+    let answer = server.door.answer(head, RequestBody::Bytes(Bytes::new()));
+
+    // A connection has room for one, and each request is moved there.
+    assert!(size_of_val(&answer) <= 4 << 10, "{} bytes", size_of_val(&answer));
 }
