@@ -1,10 +1,10 @@
 //! The writer's page cache, which is small as long as the file is.
 //!
-//! Where SQLite divides a page between two others, it puts their numbers in order, and for a moment one of them has the
-//! number of the page with the lock bytes, 1 GiB from the start of a file. At the end of a transaction it drops the pages
-//! beyond the end of the file from its cache: if it has ever seen so high a number, it looks through all of the cache for
-//! them. In a file that ends before the lock bytes nearly every transaction that adds rows amid others costs that: with
-//! 128 MiB of pages a fifth of the writer's time. In a larger file no number is beyond the end.
+//! Where SQLite divides a page between two others, it puts their numbers in order, and for a moment one of them has
+//! the number of the page with the lock bytes, 1 GiB from the start of a file. At the end of a transaction it drops the
+//! pages beyond the end of the file from its cache: if it has ever seen so high a number, it looks through all of the
+//! cache for them. In a file that ends before the lock bytes nearly every transaction that adds rows amid others costs
+//! that: with 128 MiB of pages up to a fifth of the writer's time. In a larger file no number is beyond the end.
 //!
 //! Source: SQLite file format, section 1.4 (the lock-byte page).
 
