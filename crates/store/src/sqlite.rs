@@ -65,10 +65,6 @@ pub(crate) use snapshot::SqliteSnapshot;
 pub(crate) use value::rows;
 pub(crate) use views::{replace_views, views_version};
 
-/// The writer's page cache as a multiple of a reading connection's: it looks up every identity and
-/// every target, wherever they are in the file.
-const WRITER_CACHE: u32 = 4;
-
 /// An open SQLite store.
 pub(crate) struct Sqlite {
     pub(crate) shared: Arc<Shared>,
@@ -78,11 +74,11 @@ pub(crate) struct Sqlite {
 
 /// Opens the store in a file, creating and migrating it as needed.
 pub(crate) fn open(path: &Path, options: &Options) -> Result<Sqlite, StoreError> {
-    let cache_kib = options.cache_kib.saturating_mul(WRITER_CACHE);
+    let cache_kib = options.cache_kib;
     let (lock, connection) = open::open_file(path, options.page_bytes, cache_kib)?;
     place::settle(&connection, &lock)?;
     let newest = counters::newest_change_version(&connection)?;
-    let shared = Arc::new(Shared::new(HeldFile::new(lock, options.cache_kib), newest));
+    let shared = Arc::new(Shared::new(HeldFile::new(lock, cache_kib), newest));
     recent::provide(&connection, &shared.file.recent)?;
     let positions = shared.file.recent.fill(&connection)?;
     let cores = std::thread::available_parallelism().map_or(2, usize::from);

@@ -138,7 +138,7 @@ fn minutes(
     write(&file, &scenario.text()?)?;
     let out = folder.join("held.json");
     let stages = vec![stage; options.minutes].join(", ");
-    let before = written(server)?;
+    let before = server.disk("write_bytes")?;
     let done = Command::new(BINARY)
         .args(["lab", "run", "--target", &server.url(""), "--scenario", text(&file)])
         .args(["--stages", &stages, "--seed", "3", "--threads", "1", "--json", text(&out)])
@@ -149,7 +149,7 @@ fn minutes(
     if !done.status.success() {
         return Err(format!("lab run failed: {}", String::from_utf8_lossy(&done.stderr)));
     }
-    let wrote = written(server)?.saturating_sub(before);
+    let wrote = server.disk("write_bytes")?.saturating_sub(before);
     let run = std::fs::read(&out).map_err(|e| e.to_string())?;
     let run: Value = serde_json::from_slice(&run).map_err(|e| e.to_string())?;
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
@@ -168,12 +168,4 @@ fn minutes(
     let most = Bound::AtMost(FAILED_MAX * 1e2);
     figures.require("% of them", 3, failed / requests * 1e2, most);
     Ok(All { requests, failed, p99_ms, wrote: std::env::var_os(STORE).is_none().then_some(wrote) })
-}
-
-/// Returns the bytes that a server has had written to the disk so far.
-fn written(server: &Server) -> Result<u64, String> {
-    let io = std::fs::read_to_string(format!("/proc/{}/io", server.pid()));
-    let io = io.map_err(|e| e.to_string())?;
-    let line = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));
-    line.and_then(|bytes| bytes.parse().ok()).ok_or("no write_bytes in /proc/PID/io".into())
 }

@@ -200,6 +200,16 @@ impl Server {
         self.kib("RssAnon:")
     }
 
+    /// Returns the bytes that the process has read from the disk so far (`read_bytes`), or has had written to it
+    /// (`write_bytes`).
+    pub fn disk(&self, name: &str) -> Result<u64, String> {
+        let io = std::fs::read_to_string(format!("/proc/{}/io", self.pid()));
+        let io = io.map_err(|e| e.to_string())?;
+        let bytes = io.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        let bytes = bytes.and_then(|bytes| bytes.parse().ok());
+        bytes.ok_or_else(|| format!("no {name} in /proc/PID/io"))
+    }
+
     fn kib(&self, name: &str) -> Result<f64, String> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()))
             .map_err(|e| e.to_string())?;

@@ -11,20 +11,18 @@ use super::server::{Build, Client, Nginx, Server};
 use super::work::{ASSESSMENT, ATTENDANCE, Every, by_namespace, by_relationship};
 use crate::house::Done;
 
-/// The numbers that each second of a creating run uses up, each standing for a thousand serial
-/// numbers, so that the documents of two runs never collide.
-const STEP: u32 = 25;
-/// The first such number; the district's own documents are below it.
+/// The first number of a run, each standing for a thousand serial numbers, so that the documents of two runs
+/// never collide; the district's own documents are below it.
 const FIRST: u32 = 100;
-/// The most rounds: four runs of each round and of the rehearsal create documents, and the lab has
-/// dates for three million.
-const ROUNDS_MAX: usize = 6;
+/// The most rounds: each round and the rehearsal use up 105 numbers for each second of a work, and the lab has
+/// dates for three million serial numbers.
+const ROUNDS_MAX: usize = 5;
 
 /// Runs every measurement in each round, one after the other; the first round is a rehearsal.
 ///
-/// If another build is compared, each work runs for a second at a time on one build and then the
-/// other, and the first of the two alternates. So a change in the machine's speed affects both
-/// equally.
+/// Works that are compared with each other run by turns, a second at a time, and so does each work on both builds
+/// if another build is compared; who is first alternates. So a change in the machine's speed, and what the store
+/// still has in memory from the creates before, affects all of them equally.
 pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
     let folder = &options.folder;
     if options.rounds > ROUNDS_MAX {
@@ -39,28 +37,16 @@ pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
     let page = page.strip_prefix('[').and_then(|page| page.strip_suffix(']')).unwrap_or(&page);
     let nginx = Nginx::start(folder, page)?;
 
-    let (seconds, slices) = match options.against {
-        Some(_) => (1, options.seconds),
-        None => (options.seconds, 1),
-    };
-    let load = LabLoad { users: 64, threads: 2, seconds, folder };
+    let load = LabLoad { users: 64, threads: 2, seconds: options.seconds, folder };
     let mut number = FIRST;
     for round in 0..=options.rounds {
         let peer = measure(&nginx.pids(), || load.get(&Nginx::url("/doc.json")))?;
         if round > 0 {
             subjects[0].figures.peer(&peer);
         }
-        for work in WORKS {
-            for slice in 0..slices {
-                number += if work.creates { STEP * seconds } else { 0 };
-                for turn in 0..subjects.len() {
-                    let at = (turn + slice as usize) % subjects.len();
-                    let measured = subjects[at].measure(&load, work, number)?;
-                    if round > 0 {
-                        subjects[at].figures.work(work, &measured, &peer);
-                    }
-                }
-            }
+        for works in WORKS {
+            let peer = (round > 0).then_some(&peer);
+            number = by_turns(options, &mut subjects, works, number, peer)?;
         }
     }
     let [all, anew, updated] = every.counts();
@@ -72,6 +58,45 @@ pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
     Ok(())
 }
 
+/// Runs works that are compared with each other on all subjects by turns, and notes their figures beside a peer's, if
+/// this is no rehearsal. Returns the first number that is not used up.
+fn by_turns(
+    options: &Options,
+    subjects: &mut [Subject],
+    works: &[Work],
+    first: u32,
+    peer: Option<&Measured>,
+) -> Result<u32, String> {
+    let each = (0..subjects.len()).flat_map(|at| (0..works.len()).map(move |work| (at, work)));
+    let turns: Vec<(usize, usize)> = each.collect();
+    let (seconds, slices) =
+        if turns.len() > 1 { (1, options.seconds) } else { (options.seconds, 1) };
+    let load = LabLoad { users: 64, threads: 2, seconds, folder: &options.folder };
+    let used_up = |works: &[Work]| works.iter().map(|work| work.numbers * seconds).sum::<u32>();
+    let mut number = first;
+    for slice in 0..slices as usize {
+        let mut rates = vec![vec![0.0; works.len()]; subjects.len()];
+        for turn in 0..turns.len() {
+            let (at, which) = turns[(turn + slice) % turns.len()];
+            let (subject, work) = (&mut subjects[at], &works[which]);
+            let measured = subject.measure(&load, work, number + used_up(&works[..which]))?;
+            rates[at][which] = measured.run.rate;
+            if let Some(peer) = peer {
+                subject.figures.work(work, &measured, peer);
+            }
+        }
+        for (subject, rates) in subjects.iter_mut().zip(rates).filter(|_| peer.is_some()) {
+            for (work, rate) in works.iter().zip(&rates) {
+                if let Some(what) = work.beside_first {
+                    subject.figures.push(what, 1, rate / rates[0] * 1e2);
+                }
+            }
+        }
+        number += used_up(works);
+    }
+    Ok(number)
+}
+
 /// A measurement.
 struct Work {
     /// The name of its rows.
@@ -79,8 +104,10 @@ struct Work {
     /// Returns the scenario and the client of a subject that it uses.
     send: fn(&Subject) -> (&Scenario, &Client),
     cpu: Cpu,
-    /// Whether it creates documents, which need serial numbers of their own.
-    creates: bool,
+    /// The numbers that each second of it uses up: thousands of documents, if others create the same ones.
+    numbers: u32,
+    /// The name of the row that compares its rate with that of the first work beside which it runs.
+    beside_first: Option<&'static str>,
 }
 
 /// The processes whose CPU time a work's rows show.
@@ -92,55 +119,70 @@ enum Cpu {
     Lab,
 }
 
-const WORKS: &[Work] = &[
-    Work {
-        name: "GET by id",
-        send: |s| (&s.read_all, &s.everybody),
-        cpu: Cpu::ServerAndLab,
-        creates: false,
-    },
-    Work {
+/// Those that are compared with each other stand together.
+const WORKS: &[&[Work]] = &[
+    &[
+        Work {
+            name: "GET by id",
+            send: |s| (&s.read_all, &s.everybody),
+            cpu: Cpu::ServerAndLab,
+            numbers: 0,
+            beside_first: None,
+        },
+        Work {
+            name: "GET by id, RelationshipsWithEdOrgsAndPeople",
+            send: |s| (&s.read_all, &s.related),
+            cpu: Cpu::Server,
+            numbers: 0,
+            beside_first: Some("GET by id, RelationshipsWithEdOrgsAndPeople, % of the rate of all"),
+        },
+    ],
+    &[Work {
         name: "GET by id, NamespaceBased",
         send: |s| (&s.read_own, &s.confined),
         cpu: Cpu::Server,
-        creates: false,
-    },
-    Work {
-        name: "GET by id, RelationshipsWithEdOrgsAndPeople",
-        send: |s| (&s.read_all, &s.related),
-        cpu: Cpu::Server,
-        creates: false,
-    },
-    Work {
+        numbers: 0,
+        beside_first: None,
+    }],
+    &[Work {
         name: "list of 25",
         send: |s| (&s.list, &s.everybody),
         cpu: Cpu::Server,
-        creates: false,
-    },
-    Work {
-        name: "durable create with three references",
-        send: |s| (&s.create_all, &s.everybody),
-        cpu: Cpu::No,
-        creates: true,
-    },
-    Work {
+        numbers: 0,
+        beside_first: None,
+    }],
+    &[
+        Work {
+            name: "durable create with three references",
+            send: |s| (&s.create_all, &s.everybody),
+            cpu: Cpu::Server,
+            numbers: 40,
+            beside_first: None,
+        },
+        Work {
+            name: "durable create with three references, RelationshipsWithEdOrgsAndPeople",
+            send: |s| (&s.create_all, &s.related),
+            cpu: Cpu::Server,
+            numbers: 40,
+            beside_first: Some(
+                "durable create, RelationshipsWithEdOrgsAndPeople, % of the rate of all",
+            ),
+        },
+    ],
+    &[Work {
         name: "durable create with three references, NamespaceBased",
         send: |s| (&s.create_own, &s.confined),
         cpu: Cpu::No,
-        creates: true,
-    },
-    Work {
-        name: "durable create with three references, RelationshipsWithEdOrgsAndPeople",
-        send: |s| (&s.create_all, &s.related),
-        cpu: Cpu::No,
-        creates: true,
-    },
-    Work {
+        numbers: 0,
+        beside_first: None,
+    }],
+    &[Work {
         name: "mix 60/20/15/5 over every resource",
         send: |s| (&s.mix, &s.everybody),
         cpu: Cpu::Lab,
-        creates: true,
-    },
+        numbers: 25,
+        beside_first: None,
+    }],
 ];
 
 /// A build's server with its clients and scenarios.

@@ -195,7 +195,8 @@ pub struct StoreConfig {
     pub queue_time: HumanDuration,
     /// Longest time of a list or count. Default: `5s`.
     pub list_deadline: HumanDuration,
-    /// Page cache of each reading connection in KiB, as far as it is used; the writer has four times as much.
+    /// Page cache of each reading connection in KiB, as far as it is used; the writer has four times as much, but 8192
+    /// at most in a file of less than 1 GiB.
     /// Default: none, which means that all page caches together may take a 16th of the memory, with 2048 to 32768
     /// for each connection.
     #[serde(skip_serializing_if = "Option::is_none")]

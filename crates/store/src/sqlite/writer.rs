@@ -5,6 +5,7 @@
     reason = "a checkpoint that could not be done is tried again later"
 )]
 
+mod page_cache;
 mod recent;
 mod repeat;
 mod run;
@@ -33,9 +34,13 @@ use crate::sqlite::reach::{ChangedTies, KnownTies};
 use crate::sqlite::recent::Positions;
 use crate::sqlite::shared::Shared;
 use crate::sqlite::statements::write_counts;
+use crate::sqlite::writer::page_cache::PageCache;
 use crate::sqlite::writer::recent::RecentWriter;
 use crate::store::{Job, Options};
 
+/// The writer's page cache as a multiple of a reading connection's: it looks up every identity and
+/// every target, wherever they are in the file.
+const CACHE: u32 = 4;
 /// Pause between two attempts to write to a disk that has failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -50,7 +55,7 @@ const MOVED_PAUSE: Duration = Duration::from_millis(1);
 const MOVED_TIME_MAX: Duration = Duration::from_secs(5);
 /// Number of rows that are gone from memory from which on readers of older states are ended.
 const GONE_MAX: usize = 16_384;
-/// Transactions between two looks at that.
+/// Transactions between two looks at that, and at the size of the file.
 const GONE_EACH: u32 = 16;
 
 /// Starts the writer of a file whose identities and edges have been moved up to `positions`.
@@ -60,6 +65,7 @@ pub(crate) fn start(
     positions: Positions,
     options: &Options,
 ) -> Result<Queue, StoreError> {
+    let cache_kib = options.cache_kib.saturating_mul(CACHE);
     let waiting = Arc::clone(&shared.waiting);
     let locked = Arc::clone(&shared);
     let writer = Writer {
@@ -74,6 +80,7 @@ pub(crate) fn start(
         access_version: None,
         recent: RecentWriter::new(&shared.file.recent, positions, options.recent_documents),
         transactions: 0,
+        page_cache: PageCache::of(&connection, cache_kib)?,
         connection,
         checkpointer: Checkpointer::start(&shared, options.wal_bytes_max)?,
         shared,
@@ -109,6 +116,7 @@ pub(crate) struct Writer {
     recent: RecentWriter,
     /// Number of transactions since readers of older states were looked at.
     transactions: u32,
+    page_cache: PageCache,
     checkpointer: Checkpointer,
     /// Whether something was written since the idle writer last looked at the log, or memory is to be given back.
     log_may_shrink: bool,
@@ -222,6 +230,9 @@ impl Writer {
             self.transactions = 0;
             if self.recent.gone() > GONE_MAX {
                 self.shared.probes.end_stale();
+            }
+            if let Err(error) = self.page_cache.grow(&self.connection) {
+                tracing::warn!(%error, "the writer's page cache stays as it is");
             }
         }
     }

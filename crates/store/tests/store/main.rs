@@ -3,6 +3,7 @@
 
 mod access_version;
 mod closing;
+mod dice;
 mod direct;
 mod faults;
 mod files;
@@ -14,6 +15,7 @@ mod numbers;
 mod promises;
 mod recent;
 mod rehearsals;
+mod remembered_ties;
 mod snapshots;
 mod support;
 mod targets;

@@ -139,6 +139,7 @@ impl Served {
     pub fn pages(&mut self, round: usize, at: usize, figures: &mut Figures) -> Done {
         for Pages { what, askers, from, times } in &mut self.pages {
             let mut documents = 0;
+            let read_before = self.server.disk("read_bytes")?;
             for number in 0..PAGES {
                 let path = from.path(number, round, self.events);
                 let asker = number % askers.len();
@@ -159,6 +160,9 @@ impl Served {
             }
             let mean = documents as f64 / PAGES as f64;
             figures.push(at, &format!("{what}: documents of a page"), 1, Kind::Told, mean);
+            let read = self.server.disk("read_bytes")?.saturating_sub(read_before);
+            let mean = read as f64 / PAGES as f64 / 1e3;
+            figures.push(at, &format!("{what}: KB from the disk a page"), 1, Kind::Told, mean);
         }
         Ok(())
     }
