@@ -14,8 +14,10 @@ use tokio::sync::oneshot;
 
 /// Longest wait for a place.
 pub(crate) const PLACE_WAIT_MAX: Duration = Duration::from_millis(500);
-/// Places given back after which their rate is known anew.
+/// Places given back after which their rate is known anew, and how long somebody must have waited meanwhile. Places of
+/// writes are given back by hundreds, with a transaction, and then for a while none is.
 const COUNTED: u32 = 64;
+const COUNTED_TIME: Duration = Duration::from_millis(250);
 /// Most other owners who are asked in turn when the one called may not have the place.
 const PASSED_ON_MAX: usize = 8;
 
@@ -35,8 +37,11 @@ struct State {
     owners: VecDeque<u64>,
     count: usize,
     next: u64,
-    /// Places given back since then, while somebody waited.
+    /// Places given back while somebody waited, since their rate was known.
     given_back: u32,
+    /// How long somebody had waited meanwhile before the present wait began.
+    waited: Duration,
+    /// When the present wait began, or the rate was known.
     since: Option<Instant>,
     /// How long it took lately to give one back, in seconds.
     seconds_each: Option<f64>,
@@ -77,9 +82,6 @@ impl PlaceTurns {
         if state.would_take(own) > PLACE_WAIT_MAX {
             return None;
         }
-        if state.count == 0 {
-            (state.given_back, state.since) = (0, Some(Instant::now()));
-        }
         let number = state.next;
         state.next += 1;
         let came = self.add(&mut state, owner, number);
@@ -92,7 +94,7 @@ impl PlaceTurns {
             return;
         }
         let mut state = self.state();
-        state.count();
+        state.count(Instant::now());
         let others = state.owners.len().saturating_sub(1);
         self.call(&mut state, Called(others.min(PASSED_ON_MAX)), None);
     }
@@ -106,6 +108,9 @@ impl PlaceTurns {
         }
         let at = lane.partition_point(|waiter| waiter.number < number);
         lane.insert(at, Waiter { number, comes });
+        if state.count == 0 {
+            state.since = Some(Instant::now());
+        }
         state.count += 1;
         self.waiting.store(state.count, Ordering::SeqCst);
         came
@@ -127,7 +132,7 @@ impl PlaceTurns {
                 state.owners.push_back(owner);
             }
             if let Some(waiter) = first {
-                state.count -= 1;
+                state.one_less();
                 self.waiting.store(state.count, Ordering::SeqCst);
                 _ = waiter.comes.send(called);
                 return;
@@ -148,23 +153,40 @@ impl State {
             return false;
         };
         lane.remove(at);
-        self.count -= 1;
         if lane.is_empty() {
             self.lanes.remove(&owner);
             self.owners.retain(|of| *of != owner);
         }
+        self.one_less();
         true
     }
 
-    /// Counts a place that was given back.
-    fn count(&mut self) {
-        self.given_back += 1;
-        if self.given_back >= COUNTED {
-            let now = Instant::now();
-            let took = self.since.map(|since| now.saturating_duration_since(since));
-            self.seconds_each = took.map(|took| took.as_secs_f64() / f64::from(self.given_back));
-            (self.given_back, self.since) = (0, Some(now));
+    /// Counts one who waits no longer.
+    fn one_less(&mut self) {
+        self.count -= 1;
+        if self.count == 0 {
+            self.waited = self.waited(Instant::now());
+            self.since = None;
         }
+    }
+
+    /// Counts a place that was given back.
+    fn count(&mut self, now: Instant) {
+        self.given_back += 1;
+        if self.given_back < COUNTED {
+            return;
+        }
+        let took = self.waited(now);
+        if took >= COUNTED_TIME {
+            self.seconds_each = Some(took.as_secs_f64() / f64::from(self.given_back));
+            (self.given_back, self.waited, self.since) = (0, Duration::ZERO, Some(now));
+        }
+    }
+
+    /// Returns how long somebody has waited since the rate was known.
+    fn waited(&self, now: Instant) -> Duration {
+        self.waited
+            + self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }
 
     /// Returns how long the next one of an owner would wait that has so many already, by the present rate: owners
@@ -256,6 +278,40 @@ mod tests {
         let _other = turns.wait(2);
         let flood: Vec<_> = std::iter::from_fn(|| turns.wait(1)).take(99).collect();
         assert_eq!(flood.len(), 26);
+    }
+
+    #[test]
+    fn places_that_are_given_back_by_hundreds_count_by_what_that_is_on_average() {
+        let (begun, pause) = (Instant::now(), Duration::from_millis(100));
+        let mut state = State { since: Some(begun), ..State::default() };
+
+        let mut waits = vec![];
+        for burst in 1..=20 {
+            for _ in 0..256 {
+                state.count(begun + pause * burst);
+                waits.push(state.would_take(512));
+            }
+        }
+
+        // Two bursts, once there were enough of them: never nothing, and never longer than one may wait.
+        let known: Vec<_> = waits.into_iter().skip(4 * 256).collect();
+        let is_close = |wait: &Duration| (pause..=PLACE_WAIT_MAX).contains(wait);
+        assert!(known.iter().all(is_close), "{:?} {:?}", known.iter().min(), known.iter().max());
+    }
+
+    #[test]
+    fn time_in_which_nobody_waits_for_a_place_does_not_count() {
+        let turns = PlaceTurns::default();
+
+        for _ in 0..2 {
+            let waits = turns.wait(1);
+            turns.state().since = Instant::now().checked_sub(COUNTED_TIME / 4);
+            drop(waits);
+            assert_eq!(turns.state().since, None);
+        }
+
+        let waited = turns.state().waited(Instant::now() + Duration::from_hours(1));
+        assert!((COUNTED_TIME / 2..Duration::from_mins(30)).contains(&waited), "{waited:?}");
     }
 
     #[test]

@@ -251,7 +251,26 @@ impl StoreGauges {
              # TYPE homeroom_store_commits counter\nhomeroom_store_commits_total {count}\n\
              # HELP homeroom_store_sync_seconds Time that these commits took until they were \
              durable.\n# TYPE homeroom_store_sync_seconds counter\n\
-             homeroom_store_sync_seconds_total {time}\n"
+             homeroom_store_sync_seconds_total {time}\n\
+             # HELP homeroom_store_phase_seconds Time of each phase of writing.\n\
+             # TYPE homeroom_store_phase_seconds histogram\n"
         );
+        for times in self.store.phases() {
+            let phase = times.phase.name();
+            for (bound, count) in times.cumulative() {
+                let bound = bound.as_secs_f64();
+                _ = writeln!(
+                    out,
+                    "homeroom_store_phase_seconds_bucket{{phase=\"{phase}\",le=\"{bound:?}\"}} {count}"
+                );
+            }
+            let (count, sum) = (times.count(), times.sum.as_secs_f64());
+            _ = write!(
+                out,
+                "homeroom_store_phase_seconds_bucket{{phase=\"{phase}\",le=\"+Inf\"}} {count}\n\
+                 homeroom_store_phase_seconds_sum{{phase=\"{phase}\"}} {sum}\n\
+                 homeroom_store_phase_seconds_count{{phase=\"{phase}\"}} {count}\n"
+            );
+        }
     }
 }

@@ -54,6 +54,7 @@ mod time;
 mod views;
 mod waiting;
 
+pub use commits::{Phase, PhaseTimes};
 pub use condition::Condition;
 pub use errand::{Asker, Kept, asker, keeping, kept, spawn_blocking};
 pub use error::StoreError;

@@ -41,7 +41,7 @@ use tokio_postgres::Row as SqlRow;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
-use crate::commits::Commits;
+use crate::commits::{Commits, Phase, PhaseTimes};
 use crate::copies::Counted;
 use crate::error::StoreError;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
@@ -207,9 +207,9 @@ impl Postgres {
         self.0.commits.forgotten()
     }
 
-    /// Returns the number of commits and the sum of their times.
-    pub(crate) fn commits(&self) -> (u64, Duration) {
-        self.0.commits.so_far()
+    /// Returns the times of a phase of writing.
+    pub(crate) fn times(&self, phase: Phase) -> PhaseTimes {
+        self.0.commits.times(phase)
     }
 
     /// Returns the number of jobs that are not answered yet.

@@ -60,9 +60,11 @@ pub struct Second {
     /// Transactions that became durable, each by one sync of the log, and their mean time.
     pub commits: u64,
     pub commit_ms: f64,
-    /// Copies of the log into the file, each with its syncs, and their mean time.
+    /// Copies of the log into the file, and their mean time.
     pub checkpoints: u64,
     pub checkpoint_ms: f64,
+    /// How long the writer waited while the log began anew.
+    pub restart_ms: f64,
     /// Bytes that this process had the kernel write.
     pub written: Option<u64>,
 }
@@ -108,6 +110,7 @@ impl Figures {
                 let time = after.commit_time.saturating_sub(before.commit_time);
                 let checkpoints = after.checkpoints - before.checkpoints;
                 let copying = after.checkpoint_time.saturating_sub(before.checkpoint_time);
+                let restarting = after.restart_time.saturating_sub(before.restart_time);
                 let written = after.written.zip(before.written);
                 Second {
                     at: second,
@@ -121,6 +124,7 @@ impl Figures {
                     commit_ms: time.as_secs_f64() * 1_000.0 / as_float(commits.max(1)),
                     checkpoints,
                     checkpoint_ms: copying.as_secs_f64() * 1_000.0 / as_float(checkpoints.max(1)),
+                    restart_ms: restarting.as_secs_f64() * 1_000.0,
                     written: written.map(|(after, before)| after.saturating_sub(before)),
                 }
             })
@@ -183,9 +187,9 @@ pub fn quantile(sorted: &[u32], share: usize) -> f64 {
 pub fn print(seconds: &[Second], what: &str) {
     println!(
         "| second | {what}/s | p50 ms | worst p99 ms | worst p99.9 ms | log MiB | file MiB | \
-         KB each | commits/s | commit ms | checkpoints/s | checkpoint ms | part commits/s | \
+         KB each | commits/s | commit ms | checkpoints/s | checkpoint ms | worst restarts ms/s | part commits/s | \
          their worst p99 ms |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     for some in seconds.chunks(10) {
         let Some(last) = some.last() else { continue };
@@ -196,7 +200,7 @@ pub fn print(seconds: &[Second], what: &str) {
         let bytes = kilobytes(some).map_or(String::new(), |kilobytes| format!("{kilobytes:.1}"));
         println!(
             "| {} | {} | {:.1} | {:.1} | {:.1} | {} | {} | {bytes} | {:.0} | {:.2} | {:.1} | {:.0} | \
-             {:.0} | {:.1} |",
+             {:.0} | {:.0} | {:.1} |",
             last.at + 1,
             requests / some.len(),
             mean(|second| second.quantiles[0]),
@@ -208,6 +212,7 @@ pub fn print(seconds: &[Second], what: &str) {
             mean(|second| second.commit_ms),
             mean(|second| as_float(second.checkpoints)),
             worst(|second| second.checkpoint_ms),
+            worst(|second| second.restart_ms),
             mean(|second| as_float(second.parts as u64)),
             worst(|second| second.parts_p99),
         );
@@ -216,7 +221,7 @@ pub fn print(seconds: &[Second], what: &str) {
 
 /// The names of the values of a second, as they are written to files; requests of clients that only create are
 /// creates.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "second",
     "requests",
     "p50Ms",
@@ -229,12 +234,13 @@ const NAMES: [&str; 14] = [
     "commitMs",
     "checkpoints",
     "checkpointMs",
+    "restartMs",
     "partCommits",
     "partCommitsP99Ms",
 ];
 
 /// Returns the values of a second, in the order of [`NAMES`]; an unknown one is `null`.
-fn values(second: &Second) -> [String; 14] {
+fn values(second: &Second) -> [String; 15] {
     let [p50, p99, p999] = second.quantiles;
     [
         second.at.to_string(),
@@ -249,6 +255,7 @@ fn values(second: &Second) -> [String; 14] {
         format!("{:.3}", second.commit_ms),
         second.checkpoints.to_string(),
         format!("{:.3}", second.checkpoint_ms),
+        format!("{:.3}", second.restart_ms),
         second.parts.to_string(),
         format!("{:.3}", second.parts_p99),
     ]

@@ -13,6 +13,7 @@ pub struct Sample {
     pub commit_time: Duration,
     pub checkpoints: u64,
     pub checkpoint_time: Duration,
+    pub restart_time: Duration,
     pub written: Option<u64>,
 }
 
@@ -36,6 +37,7 @@ pub async fn sample(store: Store, begun: Instant, seconds: u64) -> Vec<Sample> {
             commit_time: load.commit_time,
             checkpoints: load.checkpoints,
             checkpoint_time: load.checkpoint_time,
+            restart_time: load.restart_time,
             written: written().filter(|_| !is_postgres),
         };
         if is_postgres {

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 
-use crate::commits::Commits;
+use crate::commits::{Commits, Phase};
 use crate::copies::Counted;
 use crate::error::StoreError;
 use crate::id::Uuid;
@@ -263,6 +263,7 @@ impl WriterState {
         }
         let lane = self.lane;
         let connection = self.connection().await?;
+        let asked = Instant::now();
         let prepared = prepare(connection, &memory, lane, jobs, positions).await?;
         let Prepared { last, ended, is_forgetful, ties } = prepared;
         if let Some(Failing::Statement) = failing {
@@ -274,7 +275,8 @@ impl WriterState {
         }
         let begun = Instant::now();
         self.commit(&last, failing).await?;
-        self.commits.note(begun.elapsed());
+        self.commits.note(Phase::Plans, begun - asked);
+        self.commits.note(Phase::Commit, begun.elapsed());
         if let Some(version) = ties {
             self.memory.saw(version, version);
         }

@@ -3,9 +3,16 @@
 //! A separate thread copies pages back (PASSIVE), so that the writer's commits take even times.
 //! Under steady load that never lets the log restart, so beyond a size the writer is asked for one
 //! restart between two transactions. The writer copies what is left and waits for the file's sync, so
-//! little must be left: the thread first copies again and again, without a pause, until a copy finds
-//! only what a few transactions have written meanwhile; then it keeps out of the writer's way. While
-//! nothing is written, the thread sleeps; a large log is emptied once.
+//! little must be left. SQLite syncs the file only after a copy that has reached the log's end, which one
+//! beside a busy writer often does not; what was copied since would be left to that sync. The thread
+//! therefore syncs the file itself, and then copies and syncs again and again, without a pause, until it
+//! finds only what a few transactions have written meanwhile; then it keeps out of the writer's way.
+//! While nothing is written, the thread sleeps; a large log is emptied once.
+//!
+//! The system tells of a sync that failed only once, and then takes the pages for written. SQLite copies
+//! again what the copy before that sync has copied, but not what earlier ones have. So after such an
+//! error nothing more is copied and the log is kept until the next start, which copies all of it anew:
+//! if all of it were copied, the writer would begin it anew by itself.
 #![expect(clippy::disallowed_methods, reason = "the time of a copy is measured, and a wait ends")]
 
 use std::path::Path;
@@ -16,7 +23,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
+use crate::commits::Phase;
 use crate::error::StoreError;
 use crate::queue::join;
 use crate::sqlite::open::BUSY;
@@ -122,12 +131,15 @@ fn work(
         if flags.end.load(Ordering::Acquire) {
             return;
         }
-        if file_bytes(&log_file) < BYTES_MIN {
+        if file_bytes(&log_file) < BYTES_MIN || is_log_kept(shared) {
             continue;
         }
         shared.probes.end_stale();
         let Some(log) = passive(connection, shared) else { continue };
         if log * page_bytes <= wal_bytes_max {
+            continue;
+        }
+        if !sync(shared) {
             continue;
         }
         let Some(log) = catch_up(connection, shared, log, LEFT_MAX / page_bytes) else { continue };
@@ -138,12 +150,15 @@ fn work(
     }
 }
 
-/// Copies until a copy has found no more than `left_max` new frames, or no fewer than the one before.
+/// Copies and syncs until a copy has found no more than `left_max` new frames, or no fewer than the one before.
 /// Returns the number of frames in the log.
 fn catch_up(connection: &Connection, shared: &Shared, mut log: i64, left_max: i64) -> Option<i64> {
     let mut left = i64::MAX;
     for _ in 0..ROUNDS_MAX {
         let longer = passive(connection, shared)?;
+        if !sync(shared) {
+            return None;
+        }
         let new = longer - log;
         log = longer;
         if new <= left_max || new >= left {
@@ -173,7 +188,9 @@ fn file_bytes(path: &Path) -> u64 {
 /// Empties a log that is larger than an idle store should keep. Returns false if readers prevent
 /// it, so that it has to be tried again.
 pub(crate) fn shrink(connection: &Connection, shared: &Shared) -> bool {
-    if file_bytes(&shared.file.log_file()) <= BYTES_MIN && !shared.erasures.is_log_left() {
+    let is_small =
+        file_bytes(&shared.file.log_file()) <= BYTES_MIN && !shared.erasures.is_log_left();
+    if is_small || is_log_kept(shared) {
         return true;
     }
     empty(connection, shared)
@@ -182,7 +199,7 @@ pub(crate) fn shrink(connection: &Connection, shared: &Shared) -> bool {
 /// Empties the log. Returns false if readers prevent it.
 pub(crate) fn empty(connection: &Connection, shared: &Shared) -> bool {
     _ = connection.busy_timeout(BRIEF);
-    let is_empty = shared.probes.while_ended(|| truncate(connection));
+    let is_empty = shared.probes.while_ended(|| truncate(connection, shared));
     _ = connection.busy_timeout(BUSY);
     if is_empty {
         if shared.erasures.is_log_left() {
@@ -214,23 +231,52 @@ fn passive(connection: &Connection, shared: &Shared) -> Option<i64> {
         .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(1))
         .inspect_err(|error| tracing::warn!(%error, "a checkpoint failed"))
         .ok();
-    shared.commits.note_checkpoint(begun.elapsed());
+    shared.commits.note(Phase::Copy, begun.elapsed());
+    if log.is_none() {
+        sync(shared);
+    }
     log
+}
+
+/// Syncs what was copied into the file. Returns whether that is on the disk. If it is not, the log is kept.
+fn sync(shared: &Shared) -> bool {
+    let begun = Instant::now();
+    let synced = shared.file.sync();
+    shared.commits.note(Phase::Sync, begun.elapsed());
+    if let Err(error) = &synced {
+        tracing::error!(
+            %error,
+            "what was copied into the store's file could not be synced; the write-ahead log is kept, and grows, until \
+             the next start copies it anew"
+        );
+        shared.is_log_kept.store(true, Ordering::Release);
+    }
+    synced.is_ok()
+}
+
+fn is_log_kept(shared: &Shared) -> bool {
+    shared.is_log_kept.load(Ordering::Acquire)
 }
 
 /// Restarts the log. Returns false if readers that still use it prevent that.
 pub(crate) fn restart(connection: &Connection, shared: &Shared) -> bool {
+    if is_log_kept(shared) {
+        return false;
+    }
     _ = connection.busy_timeout(BRIEF);
     let begun = Instant::now();
     let done = shared.probes.while_ended(|| {
         connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, i64>(0))
     });
     _ = connection.busy_timeout(BUSY);
-    shared.commits.note_checkpoint(begun.elapsed());
+    shared.commits.note(Phase::Restart, begun.elapsed());
     match &done {
         Ok(0) => {}
         Ok(_) => tracing::debug!("readers postpone the restart of the write-ahead log"),
-        Err(error) => tracing::warn!(%error, "the write-ahead log could not be restarted"),
+        Err(error) => {
+            tracing::warn!(%error, "the write-ahead log could not be restarted");
+            sync(shared);
+        }
     }
     matches!(done, Ok(0))
 }
@@ -240,15 +286,27 @@ pub(crate) fn finish(connection: &Connection, shared: &Shared) {
     if let Err(error) = connection.execute_batch("PRAGMA optimize") {
         tracing::warn!(%error, "the statistics could not be renewed");
     }
-    if !shared.probes.while_ended(|| truncate(connection)) {
-        tracing::warn!("readers keep the write-ahead log; the next start takes it in");
+    if !shared.probes.while_ended(|| truncate(connection, shared)) {
+        tracing::warn!("the write-ahead log is left; the next start takes it in");
+    }
+    if is_log_kept(shared)
+        && let Err(error) =
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+    {
+        tracing::error!(%error, "the write-ahead log cannot be kept");
     }
 }
 
-/// Copies the whole log back and empties its file. Returns false if readers prevent it.
-fn truncate(connection: &Connection) -> bool {
-    connection
-        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0))
-        .inspect_err(|error| tracing::warn!(%error, "the write-ahead log could not be emptied"))
-        .unwrap_or(false)
+/// Copies the whole log back and empties its file. Returns false if readers prevent it, or the log is kept.
+fn truncate(connection: &Connection, shared: &Shared) -> bool {
+    if is_log_kept(shared) {
+        return false;
+    }
+    let done = connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0));
+    done.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the write-ahead log could not be emptied");
+        sync(shared);
+        false
+    })
 }

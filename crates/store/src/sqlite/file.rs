@@ -1,5 +1,6 @@
 //! The store's file, which this process holds by its lock.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -72,6 +73,17 @@ impl HeldFile {
         let lock = self.lock.read().unwrap_or_else(PoisonError::into_inner);
         let Some(file) = lock.as_ref().and_then(Lock::file) else { return Ok(0) };
         residue::clear(file).map_err(|error| StoreError::Failed(error.to_string()))
+    }
+
+    /// Waits until what was written into the file is on the disk. An error is told to SQLite's own next sync as well:
+    /// the system remembers for each descriptor which errors it was told.
+    ///
+    /// # Errors
+    ///
+    /// The errors are those of the file.
+    pub(crate) fn sync(&self) -> std::io::Result<()> {
+        let lock = self.lock.read().unwrap_or_else(PoisonError::into_inner);
+        lock.as_ref().and_then(Lock::file).map_or(Ok(()), File::sync_data)
     }
 
     /// Releases the lock, after the last connection was closed.

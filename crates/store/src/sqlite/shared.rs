@@ -1,6 +1,6 @@
 //! What the threads of an embedded store share.
 
-use std::sync::atomic::{AtomicI64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use crate::commits::Commits;
@@ -23,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) waiting: Arc<AtomicUsize>,
     /// Why nothing can be written at the moment.
     pub(crate) trouble: Mutex<Option<StoreError>>,
+    /// Whether the log is kept until the next start, which copies all of it into the file anew.
+    pub(crate) is_log_kept: AtomicBool,
     /// Who waits until the bytes of deleted rows are gone.
     pub(crate) erasures: Erasures,
 }
@@ -38,6 +40,7 @@ impl Shared {
             commits: Commits::default(),
             waiting: Arc::default(),
             trouble: Mutex::new(None),
+            is_log_kept: AtomicBool::new(false),
             erasures: Erasures::default(),
         }
     }

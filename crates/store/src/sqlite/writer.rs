@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use super::counters::LAST_ID;
+use crate::commits::Phase;
 use crate::error::StoreError;
 use crate::fair::Next;
 use crate::plan::Write;
@@ -133,6 +134,7 @@ impl Writer {
         while let Some(first) = self.wait(arrivals) {
             self.begun = (self.last_id, self.last_change_version);
             self.recent.begin();
+            let begun = Instant::now();
             let mut ended = self.shared.file.check_place().and_then(|()| {
                 self.connection.execute_batch("BEGIN IMMEDIATE").map_err(Into::into)
             });
@@ -148,6 +150,7 @@ impl Writer {
                 group.push(job);
                 next = arrivals.next_of(&mut of_group);
             }
+            self.shared.commits.note(Phase::Plans, begun.elapsed());
             let mut ended = ended.and_then(|()| self.commit());
             if let Err(error) = ended {
                 tracing::error!(%error, jobs = group.len(), "a transaction was lost");
@@ -297,7 +300,7 @@ impl Writer {
         self.shared.ties.forget(&std::mem::take(&mut self.changed_ties));
         let begun = Instant::now();
         self.connection.execute_batch("COMMIT").map_err(of_commit)?;
-        self.shared.commits.note(begun.elapsed());
+        self.shared.commits.note(Phase::Commit, begun.elapsed());
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use crate::commits::{Phase, PhaseTimes};
 use crate::errand::Errand;
 use crate::error::StoreError;
 use crate::id::{KindId, Uuid};
@@ -255,32 +256,47 @@ impl Store {
         match &*self.engine {
             Engine::Sqlite(sqlite) => {
                 let bytes = |file: &Path| std::fs::metadata(file).map_or(0, |about| about.len());
-                let (commits, commit_time) = sqlite.shared.commits.so_far();
-                let (checkpoints, checkpoint_time) = sqlite.shared.commits.checkpoints();
+                let times = |phase| sqlite.shared.commits.times(phase);
+                let commits = times(Phase::Commit);
+                let checkpoints = [Phase::Copy, Phase::Restart].map(times);
                 StoreLoad {
                     waiting: sqlite.writer.waiting(),
                     log_bytes: bytes(&sqlite.shared.file.log_file()),
                     file_bytes: bytes(&sqlite.shared.file.path),
-                    commits,
-                    commit_time,
-                    checkpoints,
-                    checkpoint_time,
+                    commits: commits.count(),
+                    commit_time: commits.sum,
+                    checkpoints: checkpoints.iter().map(PhaseTimes::count).sum(),
+                    checkpoint_time: checkpoints.iter().map(|times| times.sum).sum(),
+                    restart_time: times(Phase::Restart).sum,
                     forgotten: sqlite.shared.commits.forgotten(),
                 }
             }
             Engine::Postgres(postgres) => {
-                let (commits, commit_time) = postgres.commits();
+                let commits = postgres.times(Phase::Commit);
                 let waiting = postgres.waiting();
                 StoreLoad {
                     waiting,
                     log_bytes: 0,
                     file_bytes: 0,
-                    commits,
-                    commit_time,
+                    commits: commits.count(),
+                    commit_time: commits.sum,
                     checkpoints: 0,
                     checkpoint_time: Duration::ZERO,
+                    restart_time: Duration::ZERO,
                     forgotten: postgres.forgotten(),
                 }
+            }
+        }
+    }
+
+    /// Returns how long the phases of writing took since the store was opened: those that its kind of store has.
+    pub fn phases(&self) -> Vec<PhaseTimes> {
+        match &*self.engine {
+            Engine::Sqlite(sqlite) => {
+                Phase::ALL.map(|phase| sqlite.shared.commits.times(phase)).into()
+            }
+            Engine::Postgres(postgres) => {
+                [Phase::Plans, Phase::Commit].map(|phase| postgres.times(phase)).into()
             }
         }
     }

@@ -97,8 +97,10 @@ pub struct StoreLoad {
     pub commit_time: Duration,
     /// SQLite: number of times that the log was copied into the file.
     pub checkpoints: u64,
-    /// Sum of the times of these copies, with their syncs.
+    /// Sum of the times of these copies.
     pub checkpoint_time: Duration,
+    /// SQLite: sum of the times that the writer waited while the log began anew; part of those of the copies.
+    pub restart_time: Duration,
     /// Number of times that what the writer remembers of documents, ties and rights was emptied: by
     /// a plan's plain SQL, or by a transaction that failed. Rows of parts never do that.
     pub forgotten: u64,

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use homeroom_store::{Answer, Decision, Plan, Sql, Store, Value, Write};
+use homeroom_store::{Answer, Decision, Phase, PhaseTimes, Plan, Sql, Store, Value, Write};
 
 use crate::files::beside;
 use crate::support::{Place, create, document, key};
@@ -131,4 +131,32 @@ fn the_log_is_reset_despite_constant_readers() {
     });
 
     assert_eq!(written, 64);
+}
+
+#[test]
+fn the_file_is_synced_beside_the_writer_before_the_log_begins_anew() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.wal_bytes_max = 4 << 20;
+    let store = Store::open(&options).unwrap();
+    let a = store.kinds(&["a".to_owned()]).unwrap()[0];
+    let count = |phase| {
+        let phases = store.phases();
+        phases.iter().find(|times| times.phase == phase).map_or(0, PhaseTimes::count)
+    };
+    let begun = Instant::now();
+    let mut written = 0;
+    while count(Phase::Restart) < 3 && begun.elapsed() < Duration::from_mins(1) {
+        let mut large = document(a, &format!("n{written}"), vec![]);
+        large.body = "x".repeat(256 << 10);
+        create(&store, large);
+        written += 1;
+    }
+
+    let restarts = count(Phase::Restart);
+    let syncs = count(Phase::Sync);
+
+    assert!(restarts >= 3, "{restarts} restarts after {written} documents");
+    // Once for what was copied before, and at least once while it catches up.
+    assert!(syncs >= 2 * restarts, "{syncs} syncs before {restarts} restarts");
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use homeroom_store::{
-    Answer, Ask, Bounds, Condition, Decision, KindId, ListQuery, MarkTest, Options, Plan, Refused,
-    Sql, StandardName, Store, StoreError, StoreUrl, Uuid, Value, Write,
+    Answer, Ask, Bounds, Condition, Decision, KindId, ListQuery, MarkTest, Options, Phase, Plan,
+    Refused, Sql, StandardName, Store, StoreError, StoreUrl, Uuid, Value, Write,
 };
 use homeroom_testkit::trial;
 
@@ -25,6 +25,24 @@ fn a_document_is_found_by_id_and_by_identity() {
         assert_eq!(store.document_by_key_blocking(key("x")).unwrap(), Some(row));
         assert_eq!(store.newest_change_version_blocking().unwrap(), version);
         assert_eq!(store.document_blocking(Uuid::new()).unwrap(), None);
+    }
+}
+
+#[test]
+fn the_phases_of_each_transaction_that_is_written_are_timed() {
+    for (store, a, _) in stores() {
+        let counts = || {
+            let of = |phase| store.phases().into_iter().find(|times| times.phase == phase);
+            [Phase::Plans, Phase::Commit].map(|phase| of(phase).unwrap().count())
+        };
+        let [plans, commits] = counts();
+
+        create_all(&store, (0..3).map(|n| document(a, &n.to_string(), vec![])).collect());
+
+        let [more_plans, more_commits] = counts();
+        assert_eq!(more_commits, store.load().commits);
+        assert!(more_plans > plans && more_commits > commits);
+        assert!(store.phases().iter().all(|times| times.count() > 0 || times.sum.is_zero()));
     }
 }
 
