@@ -1,5 +1,6 @@
 //! Turns for places that are given back: who found none waits, and owners take turns. Who would have to wait
-//! too long, by the rate at which places are given back, does not begin to.
+//! too long, by the rate at which places are given back, does not begin to, and is refused at once. Whoever waits
+//! is not refused later because that rate has fallen, unless it has come to a standstill.
 #![expect(
     clippy::disallowed_methods,
     reason = "how fast places are given back decides on who waits"
@@ -12,10 +13,16 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-/// Longest wait for a place.
+/// Longest wait for a place that somebody begins, by the present rate.
 pub(crate) const PLACE_WAIT_MAX: Duration = Duration::from_millis(500);
-/// Places given back after which their rate is known anew.
+/// When a wait ends that has turned out longer.
+pub(crate) const PLACE_PATIENCE: Duration = Duration::from_secs(2);
+/// Places given back, and time that this takes, after which their rate is known anew. The writer gives many back at
+/// a time.
 const COUNTED: u32 = 64;
+const COUNTED_FOR: Duration = Duration::from_millis(50);
+/// Time from which on the rate since then counts although fewer were given back.
+const STANDSTILL: Duration = Duration::from_millis(200);
 /// Most other owners who are asked in turn when the one called may not have the place.
 const PASSED_ON_MAX: usize = 8;
 
@@ -74,11 +81,12 @@ impl PlaceTurns {
     pub(crate) fn wait(&self, owner: u64) -> Option<PlaceTurn<'_>> {
         let mut state = self.state();
         let own = state.lanes.get(&owner).map_or(0, VecDeque::len);
-        if state.would_take(own) > PLACE_WAIT_MAX {
-            return None;
-        }
+        let now = Instant::now();
         if state.count == 0 {
-            (state.given_back, state.since) = (0, Some(Instant::now()));
+            (state.given_back, state.since) = (0, Some(now));
+        }
+        if state.would_take(own, now) > PLACE_WAIT_MAX {
+            return None;
         }
         let number = state.next;
         state.next += 1;
@@ -159,20 +167,28 @@ impl State {
     /// Counts a place that was given back.
     fn count(&mut self) {
         self.given_back += 1;
-        if self.given_back >= COUNTED {
+        if self.given_back.is_multiple_of(COUNTED) {
             let now = Instant::now();
             let took = self.since.map(|since| now.saturating_duration_since(since));
-            self.seconds_each = took.map(|took| took.as_secs_f64() / f64::from(self.given_back));
-            (self.given_back, self.since) = (0, Some(now));
+            if took.is_none_or(|took| took >= COUNTED_FOR) {
+                self.seconds_each =
+                    took.map(|took| took.as_secs_f64() / f64::from(self.given_back));
+                (self.given_back, self.since) = (0, Some(now));
+            }
         }
     }
 
     /// Returns how long the next one of an owner would wait that has so many already, by the present rate: owners
     /// take turns, so for each of its own one of each other owner comes first.
-    fn would_take(&self, own: usize) -> Duration {
+    fn would_take(&self, own: usize, now: Instant) -> Duration {
         let owners = self.owners.len().max(1);
         let ahead = u32::try_from(own.saturating_mul(owners)).unwrap_or(u32::MAX);
-        Duration::from_secs_f64(self.seconds_each.unwrap_or(0.0).min(1.0)).saturating_mul(ahead)
+        let since = self.since.map(|since| now.saturating_duration_since(since));
+        let lately = since.filter(|since| *since >= STANDSTILL).map_or(0.0, |since| {
+            since.as_secs_f64() / f64::from(self.given_back.saturating_add(1))
+        });
+        let each = self.seconds_each.unwrap_or(0.0).max(lately);
+        Duration::from_secs_f64(each.min(1.0)).saturating_mul(ahead)
     }
 }
 
@@ -256,6 +272,38 @@ mod tests {
         let _other = turns.wait(2);
         let flood: Vec<_> = std::iter::from_fn(|| turns.wait(1)).take(99).collect();
         assert_eq!(flood.len(), 26);
+    }
+
+    #[test]
+    fn where_no_place_is_given_back_nobody_else_begins_to_wait() {
+        let turns = PlaceTurns::default();
+        turns.state().seconds_each = Some(0.0001);
+        let first = turns.wait(1);
+        let second = turns.wait(1);
+        let before = Instant::now().checked_sub(PLACE_WAIT_MAX * 2);
+
+        turns.state().since = before;
+
+        assert!(before.is_none() || turns.wait(1).is_none());
+        assert!(turns.wait(2).is_some(), "another one has its turn next");
+        drop((first, second));
+        assert!(turns.wait(1).is_some(), "nobody waits, so nobody stands still");
+    }
+
+    #[test]
+    fn what_is_given_back_all_at_once_is_no_rate() {
+        let turns = PlaceTurns::default();
+        let _waiting: Vec<_> = (0..COUNTED * 3).map(|_| turns.wait(1)).collect();
+        let given_back = |since| {
+            turns.state().since = since;
+            (0..COUNTED).for_each(|_| turns.given_back());
+            turns.state().seconds_each
+        };
+
+        let at_once = given_back(Some(Instant::now() + PLACE_PATIENCE));
+        let in_time = given_back(Instant::now().checked_sub(COUNTED_FOR * 10));
+
+        assert!(at_once.is_none() && in_time.is_some());
     }
 
     #[test]
