@@ -8,9 +8,9 @@
 //! searches for a known capacity. `--published` runs the stages of the published transactional test
 //! and a search for the three levels. `--bulk` measures loads (with `--served`, through a
 //! server, too), `--gateway` published APIs beside nginx's proxy, `--content` files of courses beside
-//! nginx, `--overload` offers ten times the peak, `--held` creates documents for ten minutes
-//! (`--minutes N`, after `--documents N`), `--mix` holds 80 % of what a short trial of the mix held for half an hour
-//! (`--minutes N`), `--idle` reads beside as many idle connections as this machine lets one process have,
+//! nginx, `--overload` offers ten times the peak (`--case TEXT`: only in cases with this text in
+//! their names), `--held` creates documents for ten minutes (`--minutes N`, after `--documents N`),
+//! `--mix` holds 80 % of what a short trial of the mix held for half an hour (`--minutes N`), `--idle` reads beside as many idle connections as this machine lets one process have,
 //! and `--sustained` creates in the store alone, with several
 //! sizes (`--documents-before 100000,1000000`, `--minutes N`, `--clients N`, `--part-commits RATE`, `--mix`,
 //! `--alternate SECONDS`).
@@ -91,6 +91,7 @@ pub fn run(arguments: &[String]) -> Done {
         folder: PathBuf::from("target/bench"),
         against: against(arguments)?,
         environment: slower_sync(number("--sync-delay", 0)?)?,
+        case: following(arguments, "--case").map(str::to_owned),
         is_noisy: has("--noisy"),
     };
     if !has("--no-build") {
@@ -132,6 +133,12 @@ pub fn run(arguments: &[String]) -> Done {
         println!("{table}");
     }
     done
+}
+
+/// Returns the argument after this one.
+fn following<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
+    let at = arguments.iter().position(|argument| argument == name)?;
+    arguments.get(at + 1).map(String::as_str)
 }
 
 /// Returns the sizes of the stores that are compared.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::budget::{Budget, Capacity, Holders, Refused, Taken};
 use crate::limits::Limits;
-use crate::place_turns::PLACE_WAIT_MAX;
+use crate::place_turns::PLACE_PATIENCE;
 use crate::shares::Shares;
 
 /// Bytes of public request bodies that each connection always has: enough to ask for a token.
@@ -115,7 +115,7 @@ impl Budgets {
     ) -> Result<Places, Refused> {
         if let Ok(_waits) = self.waiting.take(&[&of.number().to_string()], 1) {
             let turn = self.turn_comes(refused.capacity(), work, of);
-            if let Ok(Some(places)) = tokio::time::timeout(PLACE_WAIT_MAX, turn).await {
+            if let Ok(Some(places)) = tokio::time::timeout(PLACE_PATIENCE, turn).await {
                 return Ok(places);
             }
         } else {

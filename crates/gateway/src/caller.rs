@@ -11,7 +11,7 @@ use homeroom_http::{Fingerprint, Site};
 use tokio::sync::Notify;
 
 use crate::budget::{Capacity, Holder, Holders};
-use crate::entrance::{Entrance, Waiting};
+use crate::entrance::{Entered, Entrance, Waiting};
 use crate::sending::Sending;
 
 /// Requests that a connection may give up before they are answered, unless it also has that many answered.
@@ -141,13 +141,24 @@ impl Caller {
         self
     }
 
+    /// Notes on whose behalf it has sent a request, where it comes over a connection.
+    pub(crate) fn acts_for(&self, owner: u64) {
+        if let Some(entrance) = &self.entrance {
+            entrance.notes(owner);
+        }
+    }
+
+    /// Does the same for a request of nobody who is known.
+    pub(crate) fn acts_for_its_address(&self) {
+        if let Some(address) = &self.address {
+            self.acts_for(address.number());
+        }
+    }
+
     /// Returns whether it may go on with its next request; otherwise its task is woken when it may. The last
     /// request's owner counts, since this one is not read yet.
     pub(crate) fn is_let_in(&self, cx: &Context<'_>) -> bool {
         let Some(entrance) = &self.entrance else { return true };
-        if self.is_inside.load(Ordering::Acquire) {
-            return true;
-        }
         if self.is_outside() {
             let mut waiting = self.waiting();
             let is_in = waiting.as_ref().is_none_or(|waiting| waiting.is_let_in(cx));
@@ -156,7 +167,7 @@ impl Caller {
             }
             return is_in;
         }
-        if !entrance.is_needed() {
+        if !entrance.takes_turns() || self.is_inside.load(Ordering::Acquire) {
             return true;
         }
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,13 +175,17 @@ impl Caller {
         let owner = owner.map_or(0, |holder| holder.number());
         drop(last);
         match entrance.enter(owner, cx) {
-            Ok(()) => self.is_inside.store(true, Ordering::Release),
-            Err(waiting) => {
+            Entered::Open => true,
+            Entered::Inside => {
+                self.is_inside.store(true, Ordering::Release);
+                true
+            }
+            Entered::Waits(waiting) => {
                 *self.waiting() = Some(waiting);
                 self.is_outside.store(true, Ordering::Release);
+                false
             }
         }
-        !self.is_outside()
     }
 
     /// Records that its connection is polled: where it was let in, it uses that now.
@@ -189,7 +204,7 @@ impl Caller {
         self.is_outside.store(false, Ordering::Release);
     }
 
-    /// Returns whether it has sent something that is not read, or not worked on, because others are let in first.
+    /// Returns whether nothing is read of it, or its request is not worked on, because others are let in first.
     pub(crate) fn is_outside(&self) -> bool {
         self.is_outside.load(Ordering::Acquire)
     }

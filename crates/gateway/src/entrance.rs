@@ -1,34 +1,81 @@
-//! The entrance: how many connections have their next request read at a time.
+//! The entrance: turns of connections, where clients wait because another has too many that are ready.
 //!
-//! A thousand connections of one client that all have sent something would each be read and answered before
-//! whoever comes next. So only some are let in at a time. Of the others nothing is read meanwhile; owners,
-//! which are keys or addresses, take turns. A connection holds its place only while its task is being polled,
-//! or has been woken to be let in and was not polled yet.
+//! A thousand connections of one client that all have sent something stand in the one line of tasks that are ready
+//! to run, and whoever comes next stands behind them. Where that line has become long, and there are several
+//! clients, turns are taken: before its next request is read a connection waits here, where it costs nothing, and is
+//! woken when it is let in. So many are let in by *rounds*: the next round begins when all that was ready has run.
+//! Owners, which are keys or addresses, take turns, and one of whom nobody waits is let in at once.
+//!
+//! Whether the line is long is measured by a task that stands in it now and then, as long as there are several
+//! clients. Otherwise a request costs the look at one flag.
+#![expect(clippy::disallowed_methods, reason = "it measures how long tasks wait until they run")]
 
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
 
 use homeroom_http::BudgetFigures;
 use homeroom_store::Lanes;
 
+/// Pause between two looks at how long tasks wait until they run.
+const LOOK_PAUSE: Duration = Duration::from_millis(10);
+/// From such a wait on, turns are taken.
+const WAIT_MAX: Duration = Duration::from_millis(2);
+/// How long there are several clients after another one than before has sent a request.
+const SEVERAL_FOR: Duration = Duration::from_secs(10);
+/// Rounds in a row in which nobody waits, after which no more turns are taken.
+const EMPTY_ROUNDS: u32 = 16;
+
 /// Where connections are let in, some at a time.
 #[derive(Debug)]
 pub(crate) struct Entrance {
+    /// How many are let in in each round.
     size: usize,
+    /// [`SEVERAL_FOR`].
+    several_for: Duration,
     /// The number of connections there are.
     connections: AtomicUsize,
+    /// The owner of the latest request that was noted, and whether it was another one than before since somebody
+    /// last looked.
+    latest: AtomicU64,
+    has_changed: AtomicBool,
+    is_watched: AtomicBool,
+    /// Whether turns are taken; changed only together with that of the line.
+    takes_turns: AtomicBool,
+    /// How many were let in and have not left.
     inside: AtomicUsize,
-    /// The number of those in `lanes`, for those who leave.
-    outside: AtomicUsize,
-    lanes: Mutex<Lanes<Arc<Waiting>>>,
+    line: Mutex<Line>,
+}
+
+/// Those who wait, and what the present round has brought.
+#[derive(Debug, Default)]
+struct Line {
+    takes_turns: bool,
+    lanes: Lanes<Arc<Waiting>>,
+    /// How many were let in in this round without having waited.
+    at_once: usize,
+    /// The owners of whom some were let in in this round.
+    served: Vec<u64>,
 }
 
 /// A connection that waits to be let in.
 #[derive(Debug)]
 pub(crate) struct Waiting {
+    owner: u64,
     state: AtomicU8,
     waker: Mutex<Waker>,
+}
+
+/// What a connection finds that comes to the entrance.
+#[derive(Debug)]
+pub(crate) enum Entered {
+    /// No turns are taken.
+    Open,
+    /// It was let in, and leaves later.
+    Inside,
+    /// It is woken when it is let in.
+    Waits(Arc<Waiting>),
 }
 
 const WAITS: u8 = 0;
@@ -65,10 +112,21 @@ impl Waiting {
 }
 
 impl Entrance {
-    /// Makes an entrance for so many connections at a time.
+    /// Makes an entrance that lets so many in in each round.
     pub(crate) fn new(size: usize) -> Self {
-        let [connections, inside, outside] = [0; 3].map(AtomicUsize::new);
-        Self { size: size.max(1), connections, inside, outside, lanes: Mutex::default() }
+        let [connections, inside] = [0; 2].map(AtomicUsize::new);
+        let [has_changed, is_watched, takes_turns] = [false; 3].map(AtomicBool::new);
+        Self {
+            size: size.max(1),
+            several_for: SEVERAL_FOR,
+            connections,
+            latest: AtomicU64::new(0),
+            has_changed,
+            is_watched,
+            takes_turns,
+            inside,
+            line: Mutex::default(),
+        }
     }
 
     /// Counts a connection that has come.
@@ -81,44 +139,61 @@ impl Entrance {
         self.connections.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Returns whether there are more connections than are let in at a time. As long as there are not, nobody
-    /// has to enter, and no count that all threads share is changed for each request.
-    pub(crate) fn is_needed(&self) -> bool {
+    /// Notes who has sent a request. Where it is another one than before, there are several clients, and it is
+    /// watched for some time how long tasks wait until they run. Must be called within a Tokio runtime.
+    pub(crate) fn notes(self: &Arc<Self>, owner: u64) {
+        if self.latest.load(Ordering::Relaxed) == owner || self.has_changed.load(Ordering::Relaxed)
+        {
+            return;
+        }
+        let before = self.latest.swap(owner, Ordering::Relaxed);
+        if before == 0 || !self.is_crowded() {
+            return;
+        }
+        self.has_changed.store(true, Ordering::SeqCst);
+        if !self.is_watched.swap(true, Ordering::SeqCst) {
+            tokio::spawn(Arc::clone(self).watch());
+        }
+    }
+
+    /// Returns whether there are more connections than are let in in a round.
+    fn is_crowded(&self) -> bool {
         self.connections.load(Ordering::Relaxed) > self.size
     }
 
+    /// Returns whether turns are taken.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.takes_turns.load(Ordering::Relaxed)
+    }
+
     /// Lets a connection of an owner in. Whoever has to wait is woken when it is let in.
-    pub(crate) fn enter(&self, owner: u64, cx: &Context<'_>) -> Result<(), Arc<Waiting>> {
-        if self.outside.load(Ordering::SeqCst) == 0 && self.takes_place() {
-            return Ok(());
+    pub(crate) fn enter(&self, owner: u64, cx: &Context<'_>) -> Entered {
+        let mut line = self.line();
+        if !line.takes_turns {
+            return Entered::Open;
         }
-        let waker = Mutex::new(cx.waker().clone());
-        let waiting = Arc::new(Waiting { state: AtomicU8::new(WAITS), waker });
-        let mut lanes = self.lanes();
-        lanes.add(owner, Arc::clone(&waiting));
-        self.outside.store(lanes.count(), Ordering::SeqCst);
-        // Whoever has left just now may not have seen that somebody waits.
-        let woken = self.let_in(&mut lanes);
-        drop(lanes);
-        let is_in = waiting.has_turn();
-        for waker in woken {
-            if !is_in || !waker.will_wake(cx.waker()) {
-                waker.wake();
+        let is_served = line.served.contains(&owner);
+        // Many owners with a connection each have a limit as well.
+        let is_seldom =
+            !is_served && line.lanes.count_of(owner) == 0 && line.served.len() < 2 * self.size;
+        let is_free = line.lanes.count() == 0 && line.at_once < self.size;
+        if is_seldom || is_free {
+            line.at_once += 1;
+            if !is_served {
+                line.served.push(owner);
             }
+            self.inside.fetch_add(1, Ordering::Relaxed);
+            return Entered::Inside;
         }
-        if is_in {
-            return Ok(());
-        }
-        Err(waiting)
+        let (state, waker) = (AtomicU8::new(WAITS), Mutex::new(cx.waker().clone()));
+        let waiting = Arc::new(Waiting { owner, state, waker });
+        line.lanes.add(owner, Arc::clone(&waiting));
+        Entered::Waits(waiting)
     }
 
     /// Ends the stay of a connection that was let in.
     pub(crate) fn leave(&self) {
-        self.inside.fetch_sub(1, Ordering::SeqCst);
-        if self.outside.load(Ordering::SeqCst) > 0 {
-            let woken = self.let_in(&mut self.lanes());
-            woken.into_iter().for_each(Waker::wake);
-        }
+        self.inside.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Ends the wait of a connection.
@@ -136,42 +211,108 @@ impl Entrance {
 
     /// Returns how many wait outside, of at most so many connections; some may be gone.
     pub(crate) fn waiting(&self, connections: usize) -> BudgetFigures {
-        let used = self.outside.load(Ordering::Relaxed) as u64;
+        let used = self.line().lanes.count() as u64;
         BudgetFigures { name: "entrance_waiting", size: connections as u64, used, refused: 0 }
     }
 
-    fn takes_place(&self) -> bool {
-        let one_more = |inside: usize| (inside < self.size).then_some(inside + 1);
-        self.inside.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).is_ok()
-    }
-
-    /// Lets those in who wait, as far as there are places, and returns whom to wake.
-    fn let_in(&self, lanes: &mut Lanes<Arc<Waiting>>) -> Vec<Waker> {
-        let mut woken = vec![];
-        while lanes.count() > 0 && self.takes_place() {
-            match std::iter::from_fn(|| lanes.take()).find_map(|waiting| waiting.let_in()) {
-                Some(waker) => woken.push(waker),
-                None => _ = self.inside.fetch_sub(1, Ordering::SeqCst),
+    /// Looks now and then how long tasks wait until they run, and has turns taken where that is too long, until
+    /// there has been only one client for some time.
+    async fn watch(self: Arc<Self>) {
+        loop {
+            let mut several_at = Instant::now();
+            while self.is_crowded() && several_at.elapsed() < self.several_for {
+                tokio::time::sleep(LOOK_PAUSE).await;
+                let begun = Instant::now();
+                if self.has_changed.swap(false, Ordering::SeqCst) {
+                    several_at = begun;
+                }
+                tokio::task::yield_now().await;
+                if begun.elapsed() >= WAIT_MAX {
+                    self.take_turns(&mut several_at).await;
+                }
+            }
+            self.is_watched.store(false, Ordering::SeqCst);
+            // Whoever has changed it just now has seen that it is watched.
+            let has_changed = self.has_changed.swap(false, Ordering::SeqCst);
+            if !has_changed || !self.is_crowded() || self.is_watched.swap(true, Ordering::SeqCst) {
+                return;
             }
         }
-        self.outside.store(lanes.count(), Ordering::SeqCst);
+    }
+
+    /// Has turns taken until nobody waits for some rounds, or there has been only one client for some time.
+    async fn take_turns(&self, several_at: &mut Instant) {
+        self.begin_turns();
+        let mut empty = 0;
+        while empty < EMPTY_ROUNDS && several_at.elapsed() < self.several_for {
+            if self.has_changed.swap(false, Ordering::SeqCst) {
+                *several_at = Instant::now();
+            }
+            empty = if self.round() { 0 } else { empty + 1 };
+            // Everything that is ready now runs first.
+            tokio::task::yield_now().await;
+        }
+        self.end_turns();
+    }
+
+    /// Has turns taken from now on.
+    pub(crate) fn begin_turns(&self) {
+        let mut line = self.line();
+        line.takes_turns = true;
+        self.takes_turns.store(true, Ordering::Relaxed);
+    }
+
+    /// Begins a round: lets so many in. Returns whether somebody has waited.
+    pub(crate) fn round(&self) -> bool {
+        let mut line = self.line();
+        line.at_once = 0;
+        line.served.clear();
+        let has_waited = line.lanes.count() > 0;
+        let woken = self.let_in(&mut line, self.size);
+        drop(line);
+        woken.into_iter().for_each(Waker::wake);
+        has_waited
+    }
+
+    /// Ends the turns: lets everybody in who still waits.
+    pub(crate) fn end_turns(&self) {
+        let mut line = self.line();
+        line.takes_turns = false;
+        self.takes_turns.store(false, Ordering::Relaxed);
+        let woken = self.let_in(&mut line, usize::MAX);
+        drop(line);
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    /// Lets those in who wait, until so many are inside, and returns whom to wake.
+    fn let_in(&self, line: &mut Line, most: usize) -> Vec<Waker> {
+        let mut woken = vec![];
+        while self.inside.load(Ordering::Relaxed) < most
+            && let Some(waiting) = line.lanes.take()
+        {
+            let Some(waker) = waiting.let_in() else { continue };
+            self.inside.fetch_add(1, Ordering::Relaxed);
+            if !line.served.contains(&waiting.owner) {
+                line.served.push(waiting.owner);
+            }
+            woken.push(waker);
+        }
         woken
     }
 
-    fn lanes(&self) -> MutexGuard<'_, Lanes<Arc<Waiting>>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
     use std::task::Wake;
 
     use super::*;
 
     /// Long enough for a loaded machine; no test waits this long.
-    const PATIENCE: std::time::Duration = std::time::Duration::from_mins(1);
+    const PATIENCE: Duration = Duration::from_mins(1);
 
     #[derive(Default)]
     struct Woken(AtomicBool);
@@ -185,97 +326,224 @@ mod tests {
     /// One who wants to enter, with a task of its own.
     struct Guest {
         woken: Arc<Woken>,
-        waiting: Option<Arc<Waiting>>,
+        entered: Entered,
     }
 
     fn guest(entrance: &Entrance, owner: u64) -> Guest {
         let woken = Arc::new(Woken::default());
         let waker = Waker::from(Arc::clone(&woken));
-        let waiting = entrance.enter(owner, &Context::from_waker(&waker)).err();
-        Guest { woken, waiting }
+        let entered = entrance.enter(owner, &Context::from_waker(&waker));
+        Guest { woken, entered }
     }
 
     impl Guest {
         fn is_in(&self) -> bool {
+            let Entered::Waits(waiting) = &self.entered else { return true };
             let waker = Waker::from(Arc::clone(&self.woken));
-            let is_in = self
-                .waiting
-                .as_ref()
-                .is_none_or(|waiting| waiting.is_let_in(&Context::from_waker(&waker)));
-            let was_woken = self.waiting.is_some() && self.woken.0.load(Ordering::SeqCst);
-            assert_eq!(was_woken, self.waiting.is_some() && is_in, "it is woken when it is let in");
+            let is_in = waiting.is_let_in(&Context::from_waker(&waker));
+            let was_woken = self.woken.0.load(Ordering::SeqCst);
+            assert_eq!(was_woken, is_in, "it is woken when it is let in");
             is_in
         }
     }
 
+    /// Has everybody leave who is inside.
+    fn leave(entrance: &Entrance) {
+        (0..entrance.figures().used).for_each(|_| entrance.leave());
+    }
+
+    /// An entrance where turns are taken, by so many in each round.
+    fn with_turns(size: usize) -> Entrance {
+        let entrance = Entrance::new(size);
+        entrance.begin_turns();
+        entrance
+    }
+
     #[test]
-    fn who_comes_next_waits_for_the_next_turn_and_not_behind_all_others_of_one_owner() {
-        let entrance = Entrance::new(2);
+    fn as_long_as_no_turns_are_taken_everybody_goes_on() {
+        let entrance = Entrance::new(1);
+
+        let all: Vec<_> = (0..100).map(|owner| guest(&entrance, owner / 50)).collect();
+
+        assert!(all.iter().all(|guest| matches!(guest.entered, Entered::Open)));
+        assert_eq!((entrance.figures().used, entrance.waiting(9).used), (0, 0));
+    }
+
+    #[test]
+    fn so_many_are_let_in_in_a_round_however_soon_they_leave() {
+        let entrance = with_turns(2);
         let mut flood: Vec<_> = (0..100).map(|_| guest(&entrance, 1)).collect();
-        assert_eq!(flood.iter().filter(|guest| guest.is_in()).count(), 2);
-        let other = guest(&entrance, 2);
-        assert!(!other.is_in());
 
-        entrance.leave();
-        entrance.leave();
-
-        assert!(other.is_in());
-        assert_eq!(flood.iter().filter(|guest| guest.is_in()).count(), 3);
-        assert_eq!(entrance.figures().used, 2);
-        for left in 0..99 {
-            assert!(entrance.figures().used > 0, "{left}");
-            entrance.leave();
+        for left in [98, 96, 94] {
             flood.retain(|guest| !guest.is_in());
+            leave(&entrance);
+            flood.push(guest(&entrance, 1));
+            assert!(!flood.pop().unwrap().is_in());
+            assert_eq!(flood.len(), left);
+            assert!(entrance.round());
         }
-        assert_eq!((entrance.figures().used, flood.len()), (0, 0));
+    }
+
+    #[test]
+    fn who_has_not_left_counts_in_the_next_round() {
+        let entrance = with_turns(2);
+        let flood: Vec<_> = (0..100).map(|_| guest(&entrance, 1)).collect();
+
+        entrance.round();
+        entrance.round();
+
+        assert_eq!(flood.iter().filter(|guest| guest.is_in()).count(), 2);
+        assert_eq!(entrance.figures().used, 2);
+    }
+
+    #[test]
+    fn one_of_whom_nobody_waits_is_let_in_once_in_each_round_however_many_of_another_wait() {
+        let entrance = with_turns(2);
+        let _flood: Vec<_> = (0..100).map(|_| guest(&entrance, 1)).collect();
+
+        for _ in 0..3 {
+            leave(&entrance);
+            entrance.round();
+            let [first, second] = [2; 2].map(|owner| guest(&entrance, owner));
+            assert!(first.is_in() && !second.is_in());
+
+            leave(&entrance);
+            entrance.round();
+
+            assert!(second.is_in());
+        }
+    }
+
+    #[test]
+    fn however_many_owners_there_are_a_round_has_an_end() {
+        let entrance = with_turns(2);
+
+        let all: Vec<_> = (1..100).map(|owner| guest(&entrance, owner)).collect();
+
+        assert_eq!(all.iter().filter(|guest| guest.is_in()).count(), 4);
     }
 
     #[test]
     fn who_is_gone_is_passed_over_and_gives_its_place_back() {
-        let entrance = Entrance::new(1);
+        let entrance = with_turns(1);
         let _first = guest(&entrance, 1);
-        let [gone, next, last] = [1, 1, 1].map(|owner| guest(&entrance, owner));
-        let gave_up = |guest: &Guest| entrance.give_up(guest.waiting.as_ref().unwrap());
+        let [gone, next, last] = [1; 3].map(|owner| guest(&entrance, owner));
+        let gave_up = |guest: &Guest| match &guest.entered {
+            Entered::Waits(waiting) => entrance.give_up(waiting),
+            Entered::Open | Entered::Inside => panic!("it waits"),
+        };
 
         gave_up(&gone);
         entrance.leave();
+        entrance.round();
         assert!(next.is_in() && !last.is_in());
         // It was let in, and has not noticed yet.
         gave_up(&next);
+        entrance.round();
 
         assert!(last.is_in());
         assert_eq!(entrance.figures().used, 1);
     }
 
     #[test]
-    fn everybody_is_woken_however_threads_enter_and_leave() {
+    fn everybody_is_let_in_when_the_turns_end() {
+        let entrance = with_turns(1);
+        let all: Vec<_> = (0..100).map(|_| guest(&entrance, 1)).collect();
+
+        entrance.end_turns();
+
+        assert!(all.iter().all(Guest::is_in));
+        assert!(matches!(guest(&entrance, 1).entered, Entered::Open));
+        assert_eq!((entrance.figures().used, entrance.waiting(9).used), (100, 0));
+    }
+
+    #[test]
+    fn nobody_is_forgotten_however_threads_enter_while_turns_begin_and_end() {
         let entrance = Entrance::new(2);
-        let rounds = 20_000;
+        let is_over = AtomicBool::new(false);
 
         std::thread::scope(|scope| {
-            for owner in 0..4 {
-                let entrance = &entrance;
-                scope.spawn(move || {
-                    for _ in 0..rounds {
-                        let guest = guest(entrance, owner);
-                        if guest.waiting.is_some() {
-                            guest.woken.waits();
-                            assert!(guest.is_in());
+            let entering: Vec<_> = (1..5)
+                .map(|owner| {
+                    let entrance = &entrance;
+                    scope.spawn(move || {
+                        for _ in 0..5_000 {
+                            let guest = guest(entrance, owner);
+                            if matches!(guest.entered, Entered::Waits(_)) {
+                                guest.woken.waits();
+                                assert!(guest.is_in());
+                            }
+                            if !matches!(guest.entered, Entered::Open) {
+                                entrance.leave();
+                            }
                         }
-                        entrance.leave();
+                    })
+                })
+                .collect();
+            scope.spawn(|| {
+                while !is_over.load(Ordering::SeqCst) {
+                    entrance.begin_turns();
+                    for _ in 0..50 {
+                        entrance.round();
                     }
-                });
-            }
+                    entrance.end_turns();
+                }
+            });
+            let ended: Vec<_> = entering.into_iter().map(|thread| thread.join()).collect();
+            is_over.store(true, Ordering::SeqCst);
+            assert!(ended.iter().all(Result::is_ok));
         });
 
         assert_eq!((entrance.figures().used, entrance.waiting(9).used), (0, 0));
     }
 
+    /// Keeps the one thread of a run-time busy until turns are taken, as tasks of a flood do. Returns whether it
+    /// came to that.
+    async fn is_busy_until_turns(entrance: &Arc<Entrance>) -> bool {
+        let begun = Instant::now();
+        while !entrance.takes_turns() && begun.elapsed() < PATIENCE {
+            std::thread::sleep(WAIT_MAX);
+            tokio::task::yield_now().await;
+        }
+        entrance.takes_turns()
+    }
+
+    #[tokio::test]
+    async fn turns_are_taken_where_tasks_wait_and_there_are_several_clients_and_end_with_them() {
+        let several_for = Duration::from_millis(100);
+        let entrance = Arc::new(Entrance { several_for, ..Entrance::new(1) });
+        entrance.has_come();
+        entrance.has_come();
+        entrance.notes(1);
+        entrance.notes(1);
+        assert!(!entrance.is_watched.load(Ordering::SeqCst), "there is one client");
+
+        entrance.notes(2);
+
+        assert!(is_busy_until_turns(&entrance).await);
+        while entrance.takes_turns() || entrance.is_watched.load(Ordering::SeqCst) {
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
+        entrance.notes(1);
+        assert!(is_busy_until_turns(&entrance).await, "there are several again");
+    }
+
+    #[tokio::test]
+    async fn few_connections_are_not_watched() {
+        let entrance = Arc::new(Entrance::new(2));
+        entrance.has_come();
+        entrance.has_come();
+
+        entrance.notes(1);
+        entrance.notes(2);
+
+        assert!(!entrance.is_watched.load(Ordering::SeqCst));
+    }
+
     impl Woken {
         /// Waits until it is woken.
-        #[expect(clippy::disallowed_methods, reason = "the wait ends")]
         fn waits(&self) {
-            let began = std::time::Instant::now();
+            let began = Instant::now();
             while !self.0.load(Ordering::SeqCst) {
                 assert!(began.elapsed() < PATIENCE, "it is not woken");
                 std::thread::yield_now();

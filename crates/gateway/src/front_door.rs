@@ -391,6 +391,7 @@ impl FrontDoor {
             Some(name) => (self.callers.of_key(caller, name), Capacity::Answers),
             None => (self.strangers(caller, &head.headers), Capacity::PublicAnswers),
         };
+        caller.acts_for(holders.number());
         self.admit(route, &sender, caller, &head.headers, now)?;
         refuse_long_body(&head.headers, route.body.bytes)?;
         // A request that waits for its body takes no place among the requests in flight.

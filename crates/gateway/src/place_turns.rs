@@ -1,5 +1,6 @@
 //! Turns for places that are given back: who found none waits, and owners take turns. Who would have to wait
-//! too long, by the rate at which places are given back, does not begin to.
+//! too long, by the rate at which places are given back, does not begin to, and is refused at once. Whoever waits
+//! is not refused later because that rate has fallen, unless it has come to a standstill.
 #![expect(
     clippy::disallowed_methods,
     reason = "how fast places are given back decides on who waits"
@@ -12,12 +13,16 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-/// Longest wait for a place.
+/// Longest wait for a place that somebody begins, by the present rate.
 pub(crate) const PLACE_WAIT_MAX: Duration = Duration::from_millis(500);
+/// When a wait ends that has turned out longer.
+pub(crate) const PLACE_PATIENCE: Duration = Duration::from_secs(2);
 /// Places given back after which their rate is known anew, and how long somebody must have waited meanwhile. Places of
 /// writes are given back by hundreds, with a transaction, and then for a while none is.
 const COUNTED: u32 = 64;
 const COUNTED_TIME: Duration = Duration::from_millis(250);
+/// Time from which on the rate since then counts although fewer were given back.
+const STANDSTILL: Duration = Duration::from_millis(200);
 /// Most other owners who are asked in turn when the one called may not have the place.
 const PASSED_ON_MAX: usize = 8;
 
@@ -79,7 +84,8 @@ impl PlaceTurns {
     pub(crate) fn wait(&self, owner: u64) -> Option<PlaceTurn<'_>> {
         let mut state = self.state();
         let own = state.lanes.get(&owner).map_or(0, VecDeque::len);
-        if state.would_take(own) > PLACE_WAIT_MAX {
+        let now = Instant::now();
+        if state.would_take(own, now) > PLACE_WAIT_MAX {
             return None;
         }
         let number = state.next;
@@ -191,10 +197,16 @@ impl State {
 
     /// Returns how long the next one of an owner would wait that has so many already, by the present rate: owners
     /// take turns, so for each of its own one of each other owner comes first.
-    fn would_take(&self, own: usize) -> Duration {
+    fn would_take(&self, own: usize, now: Instant) -> Duration {
         let owners = self.owners.len().max(1);
         let ahead = u32::try_from(own.saturating_mul(owners)).unwrap_or(u32::MAX);
-        Duration::from_secs_f64(self.seconds_each.unwrap_or(0.0).min(1.0)).saturating_mul(ahead)
+        let waited = self.waited(now);
+        let lately = match waited >= STANDSTILL {
+            true => waited.as_secs_f64() / f64::from(self.given_back.saturating_add(1)),
+            false => 0.0,
+        };
+        let each = self.seconds_each.unwrap_or(0.0).max(lately);
+        Duration::from_secs_f64(each.min(1.0)).saturating_mul(ahead)
     }
 }
 
@@ -289,7 +301,7 @@ mod tests {
         for burst in 1..=20 {
             for _ in 0..256 {
                 state.count(begun + pause * burst);
-                waits.push(state.would_take(512));
+                waits.push(state.would_take(512, begun + pause * burst));
             }
         }
 
@@ -312,6 +324,38 @@ mod tests {
 
         let waited = turns.state().waited(Instant::now() + Duration::from_hours(1));
         assert!((COUNTED_TIME / 2..Duration::from_mins(30)).contains(&waited), "{waited:?}");
+    }
+
+    #[test]
+    fn where_no_place_is_given_back_nobody_else_begins_to_wait() {
+        let turns = PlaceTurns::default();
+        turns.state().seconds_each = Some(0.0001);
+        let first = turns.wait(1);
+        let second = turns.wait(1);
+        let before = Instant::now().checked_sub(PLACE_WAIT_MAX * 2);
+
+        turns.state().since = before;
+
+        assert!(before.is_none() || turns.wait(1).is_none());
+        assert!(turns.wait(2).is_some(), "another one has its turn next");
+        drop((first, second));
+        assert!(turns.wait(1).is_some(), "nobody waits, so nobody stands still");
+    }
+
+    #[test]
+    fn what_is_given_back_all_at_once_is_no_rate() {
+        let turns = PlaceTurns::default();
+        let _waiting: Vec<_> = (0..COUNTED * 3).map(|_| turns.wait(1)).collect();
+        let given_back = |since| {
+            turns.state().since = since;
+            (0..COUNTED).for_each(|_| turns.given_back());
+            turns.state().seconds_each
+        };
+
+        let at_once = given_back(Some(Instant::now() + PLACE_PATIENCE));
+        let in_time = given_back(Instant::now().checked_sub(COUNTED_TIME * 2));
+
+        assert!(at_once.is_none() && in_time.is_some());
     }
 
     #[test]

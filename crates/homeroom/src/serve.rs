@@ -52,6 +52,9 @@ const SWEEP_COURSES_MAX: Duration = Duration::from_mins(1);
 /// The time between two looks for notices that other nodes have left.
 const NOTICES: Duration = Duration::from_secs(5);
 
+/// How many connections are let in in a round for each core, where turns are taken and nobody has stated it.
+const ENTRANCE_OF_CORE: usize = 8;
+
 /// The port of content, where nobody has chosen one.
 const CONTENT_PORT: u16 = 8081;
 
@@ -174,7 +177,8 @@ impl Server {
         let wanted = config.server.connections_max;
         let (connections, admin_connections) =
             connections(crate::process::raise_open_files(), cores as u64, wanted);
-        let entrance = config.budgets.entrance.map_or(connections, |size| size as usize);
+        let entrance =
+            config.budgets.entrance.map_or(ENTRANCE_OF_CORE * cores, |size| size as usize);
         let limits = Limits { connections, entrance, ..limits(config) };
         let pages = Cors { origins: config.server.cors_origins.clone(), ..Cors::default() };
         let origins = Origins {

@@ -18,6 +18,8 @@ pub struct Options {
     pub against: Option<PathBuf>,
     /// The environment of the small district's server.
     pub environment: Vec<(String, String)>,
+    /// A part of the name of the only cases of overload that are measured.
+    pub case: Option<String>,
     /// Whether other work disturbs the run.
     pub is_noisy: bool,
 }

@@ -35,11 +35,14 @@ impl FrontDoor {
         headers: &HeaderMap,
         now: Timestamp,
     ) -> Problem {
+        let is_known = problem.kind.status() == StatusCode::FORBIDDEN;
+        if !is_known {
+            caller.acts_for_its_address();
+        }
         let Some(rate) = self.rate.as_ref().filter(|_| problem.kind.status().is_client_error())
         else {
             return problem;
         };
-        let is_known = problem.kind.status() == StatusCode::FORBIDDEN;
         let name = problem.named.as_ref().filter(|_| is_known).map(|named| named.key.as_str());
         self.count(rate, name, caller, headers, now).err().unwrap_or(problem)
     }

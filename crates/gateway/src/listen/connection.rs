@@ -138,12 +138,12 @@ impl Connection {
         Pin::new(self.stream.as_mut().expect("the stream is taken only when the value goes"))
     }
 
-    /// Returns whether a request has arrived that may not be read yet, because others are let in first.
+    /// Returns whether the next request may not be read yet, because others are let in first. Whether one has
+    /// arrived is not looked at: where many wait, it will have when the turn comes.
     fn is_kept_out(&mut self, cx: &mut Context<'_>) -> bool {
         self.framing.is_between_requests()
             && !self.caller.has_requests()
             && !self.caller.has_other_protocol()
-            && self.stream().poll_readable(cx).is_ready()
             && !self.caller.is_let_in(cx)
     }
 

@@ -79,8 +79,8 @@ pub struct BudgetsConfig {
     pub waiting_connections: u32,
     /// Maximum number of requests that wait until a large metadata document is written. Default: 32.
     pub metadata_documents: u32,
-    /// Maximum number of connections whose next request is read and worked on at a time; further ones wait,
-    /// and clients take turns. Default: none, all of them.
+    /// Maximum number of connections whose next request is read and worked on in a round, where requests of one
+    /// client are in the way of others; further ones wait, and clients take turns. Default: none, 8 for each core.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entrance: Option<u32>,
     /// Maximum number of requests that wait for a place; further ones are refused at once. Default: 4096.

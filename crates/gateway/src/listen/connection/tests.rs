@@ -17,7 +17,7 @@ use super::*;
 use crate::budget::{Budget, Capacity};
 use crate::caller::{Idleness, Way};
 use crate::callers::Callers;
-use crate::entrance::Entrance;
+use crate::entrance::{Entered, Entrance};
 
 /// Long enough for a loaded machine; no test waits this long.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -49,7 +49,7 @@ async fn is_ended(requests: &str) -> bool {
     timeout(PATIENCE, served).await.is_ok()
 }
 
-/// A connection to a server with an entrance for one, which answers at once.
+/// A connection to a server with an entrance, which answers at once.
 struct Guest {
     client: TcpStream,
     caller: Arc<Caller>,
@@ -129,7 +129,7 @@ impl Guest {
         }
     }
 
-    /// Waits until it has been noticed that something has arrived.
+    /// Waits until it waits to be let in.
     async fn is_noticed(&self) {
         until(|| self.caller.is_outside()).await;
     }
@@ -160,35 +160,59 @@ async fn until(is_so: impl Fn() -> bool) {
     timeout(PATIENCE, waits).await.expect("it comes to that");
 }
 
-/// An entrance for one, with more connections than that.
+/// An entrance that lets one in in each round, where turns are taken.
 fn narrow() -> Arc<Entrance> {
     let entrance = Arc::new(Entrance::new(1));
-    entrance.has_come();
+    entrance.begin_turns();
     entrance
+}
+
+/// Begins a round in which a guest has had its turn, so that what it asks next has to wait.
+async fn has_had_its_turn(entrance: &Entrance, guest: &Guest) {
+    let is_gone = until(|| entrance.figures().used == 0 && !guest.caller.is_outside());
+    in_rounds(entrance, is_gone).await;
+    entrance.round();
+    let cx = Context::from_waker(std::task::Waker::noop());
+    let entered = entrance.enter(guest.caller.holders().number(), &cx);
+    assert!(matches!(entered, Entered::Inside));
+    entrance.leave();
+}
+
+/// Has one round follow the other until something is done.
+async fn in_rounds<T>(entrance: &Entrance, done: impl Future<Output = T>) -> T {
+    let rounds = async {
+        loop {
+            entrance.round();
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        done = done => done,
+        () = rounds => unreachable!("they do not end"),
+    }
 }
 
 #[tokio::test]
 async fn a_request_is_read_when_its_connection_is_let_in() {
     let entrance = narrow();
-    let inside = Context::from_waker(std::task::Waker::noop());
     let mut guest = guest(&entrance).await;
     for _ in 0..3 {
-        assert!(entrance.enter(0, &inside).is_ok());
+        has_had_its_turn(&entrance, &guest).await;
         guest.asks().await;
         guest.is_noticed().await;
         assert!(!guest.caller.has_asked.load(Ordering::Relaxed));
 
-        entrance.leave();
+        entrance.round();
 
         guest.is_answered().await;
         assert!(guest.caller.has_asked.swap(false, Ordering::Relaxed));
-        assert_eq!(entrance.figures().used, 0);
+        until(|| entrance.figures().used == 0).await;
     }
 }
 
 #[tokio::test]
 async fn a_part_of_a_request_and_a_connection_that_ends_keep_nobody_out() {
-    let entrance = Arc::new(Entrance::new(1));
+    let entrance = narrow();
     let (mut slow, mut ended, mut guest) =
         (guest(&entrance).await, guest(&entrance).await, guest(&entrance).await);
     slow.client.write_all(b"GET / HTTP/1.1\r\nho").await.unwrap();
@@ -196,10 +220,11 @@ async fn a_part_of_a_request_and_a_connection_that_ends_keep_nobody_out() {
 
     guest.asks().await;
 
-    guest.is_answered().await;
+    in_rounds(&entrance, guest.is_answered()).await;
     slow.client.write_all(b"st: a\r\n\r\n").await.unwrap();
-    until(|| slow.caller.has_asked.load(Ordering::Relaxed)).await;
-    until(|| entrance.figures().used == 0).await;
+    let has_asked = until(|| slow.caller.has_asked.load(Ordering::Relaxed));
+    in_rounds(&entrance, has_asked).await;
+    in_rounds(&entrance, until(|| entrance.figures().used == 0)).await;
 }
 
 #[tokio::test]
@@ -214,26 +239,25 @@ async fn who_sends_more_while_an_answer_is_sent_keeps_nobody_out() {
         long.has_come("next").await;
         // What was sent has been noticed by now, and once more, for good measure.
         long.client.write_all(b"E").await.unwrap();
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        in_rounds(&entrance, tokio::time::sleep(Duration::from_millis(50))).await;
 
-        assert_eq!(entrance.figures().used, 0, "{more:?}");
+        until(|| entrance.figures().used == 0).await;
         let mut other = guest(&entrance).await;
         other.asks().await;
-        other.is_answered().await;
+        in_rounds(&entrance, other.is_answered()).await;
     }
 }
 
 #[tokio::test]
 async fn who_is_let_in_while_nothing_is_read_of_it_keeps_nobody_out() {
     let entrance = narrow();
-    let inside = Context::from_waker(std::task::Waker::noop());
     let mut long = guest(&entrance).await;
     long.is_answered_for_long().await;
-    assert!(entrance.enter(0, &inside).is_ok());
+    has_had_its_turn(&entrance, &long).await;
     long.client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     long.is_noticed().await;
 
-    entrance.leave();
+    entrance.round();
 
     until(|| entrance.figures().used == 0 && !long.caller.is_outside()).await;
 }
@@ -241,35 +265,48 @@ async fn who_is_let_in_while_nothing_is_read_of_it_keeps_nobody_out() {
 #[tokio::test]
 async fn a_request_that_waits_to_be_let_in_is_answered_by_a_server_that_stops() {
     let entrance = narrow();
-    let inside = Context::from_waker(std::task::Waker::noop());
     let mut guest = guest(&entrance).await;
-    assert!(entrance.enter(0, &inside).is_ok());
+    has_had_its_turn(&entrance, &guest).await;
     guest.asks().await;
     guest.is_noticed().await;
     assert_eq!(guest.caller.idleness(std::time::Instant::now()), Some(Idleness::Waits));
 
     guest.drain.send(()).unwrap();
     tokio::time::sleep(Duration::from_millis(20)).await;
-    entrance.leave();
+
+    in_rounds(&entrance, guest.is_answered()).await;
+    let mut rest = vec![];
+    let ended = timeout(PATIENCE, guest.client.read_to_end(&mut rest));
+    assert_eq!(in_rounds(&entrance, ended).await.expect("it ends").unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_request_that_waits_to_be_let_in_is_answered_when_the_turns_end() {
+    let entrance = narrow();
+    let mut guest = guest(&entrance).await;
+    has_had_its_turn(&entrance, &guest).await;
+    guest.asks().await;
+    guest.is_noticed().await;
+
+    entrance.end_turns();
 
     guest.is_answered().await;
-    let ended = timeout(PATIENCE, guest.client.read_to_end(&mut vec![])).await;
-    assert_eq!(ended.expect("it ends").unwrap(), 0);
+    guest.asks().await;
+    guest.is_answered().await;
+    until(|| entrance.figures().used == 0).await;
 }
 
 #[tokio::test]
 async fn who_is_kept_out_and_silent_for_too_long_is_closed() {
     let entrance = narrow();
-    let inside = Context::from_waker(std::task::Waker::noop());
     let mut guest = guest_who(&entrance, Duration::from_millis(50)).await;
-    assert!(entrance.enter(0, &inside).is_ok());
+    has_had_its_turn(&entrance, &guest).await;
     guest.asks().await;
 
     let ended = timeout(PATIENCE, guest.client.read_to_end(&mut vec![])).await;
 
     assert!(ended.is_ok());
     assert!(!guest.caller.has_asked.load(Ordering::Relaxed));
-    entrance.leave();
     assert_eq!(entrance.figures().used, 0);
 }
 
