@@ -3,8 +3,8 @@
 //! A separate thread copies pages back (PASSIVE), so that the writer's commits take even times.
 //! Under steady load that never lets the log restart, so beyond a size the writer is asked for one
 //! restart between two transactions. The writer copies what is left and waits for the file's sync, so
-//! little must be left. SQLite syncs the file only after a copy of the whole log, which a copy beside a
-//! writer never is; so all that was copied since the last restart would be left to that sync. The thread
+//! little must be left. SQLite syncs the file only after a copy that has reached the log's end, which one
+//! beside a busy writer often does not; what was copied since would be left to that sync. The thread
 //! therefore syncs the file itself, and then copies and syncs again and again, without a pause, until it
 //! finds only what a few transactions have written meanwhile; then it keeps out of the writer's way.
 //! While nothing is written, the thread sleeps; a large log is emptied once.
