@@ -2,7 +2,8 @@
  *
  * DISK_SYNC_MILLIS=N     every fsync and fdatasync takes N milliseconds more
  * DISK_CONTROL=FILE      looked at on every call, and read again when it has changed; a line each:
- *     path TEXT          which files are meant: those whose path contains TEXT (all, if not said)
+ *     path TEXT          which files are meant: those whose path contains TEXT (all, if not said), or ends with it
+ *                        where TEXT is followed by a $
  *     sync_millis N      as DISK_SYNC_MILLIS, in its place
  *     write ERROR        writing, growing and cutting fail; ERROR is enospc or eio
  *     room BYTES         so many bytes can be written before that; the last write is cut short
@@ -101,7 +102,10 @@ static int is_meant(const struct orders *now, int fd) {
     long length = readlink(link, path, sizeof path - 1);
     if (length < 0) return 0;
     path[length] = 0;
-    return strstr(path, now->path) != NULL;
+    size_t wanted = strlen(now->path);
+    if (now->path[wanted - 1] != '$') return strstr(path, now->path) != NULL;
+    wanted -= 1;
+    return (size_t)length >= wanted && strncmp(path + length - wanted, now->path, wanted) == 0;
 }
 
 /* How many of `wanted` bytes may be written; none leaves the error in errno. */

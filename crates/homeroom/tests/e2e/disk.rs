@@ -10,6 +10,10 @@ use crate::support::{
 
 /// The store's files.
 const STORE: &str = "path homeroom.db";
+/// Most rounds in which a log grows as far as a test wants.
+const ROUNDS_MAX: u32 = 3_000;
+/// The one with the tables, without its log.
+const FILE: &str = "path homeroom.db$";
 
 /// Checks that an answer is the problem of a temporarily unavailable server.
 fn assert_unavailable(answer: &Answer, word: &str) {
@@ -138,6 +142,46 @@ fn a_failing_disk_refuses_writes_until_it_recovers_and_reads_continue() {
     assert_eq!(place.json(&["doctor", "--json"])["problems"], serde_json::json!([]));
     let server = Server::start(&place);
     assert_eq!(stored(&mut server.client_of(&key)), acknowledged);
+}
+
+#[test]
+fn after_a_failed_sync_of_the_file_the_log_is_kept_until_the_next_start() {
+    let place = Place::new();
+    let key = place.key("FullAccess");
+    let faults = Faults::none(&place);
+    let [preload, control] = faults.environment();
+    let server = Server::start_with(&place, &[preload, control, ("HOMEROOM_STORE__LOG_MIB", "4")]);
+    let client = server.client_of(&key);
+    let log_mib = || metric(&server, "homeroom_store_log_bytes") >> 20;
+    let mut number = 0;
+    let mut written = BTreeSet::new();
+    let mut write_until = |is_over: &dyn Fn() -> bool| {
+        for _ in 0..ROUNDS_MAX {
+            if is_over() {
+                return;
+            }
+            let ids = ids(&format!("w{number}"), 8);
+            for answer in send_at_once(&server, client.token.as_ref(), &ids) {
+                assert_eq!(answer.status, 201, "the log can be synced: {answer:?}");
+            }
+            written.extend(ids);
+            number += 1;
+        }
+        panic!("{} MiB in the log: {}", log_mib(), server.log());
+    };
+
+    faults.order(&[FILE, "sync eio"]);
+    write_until(&|| server.log().contains("could not be synced"));
+    faults.end();
+    write_until(&|| log_mib() >= 10);
+
+    server.kill();
+    let server = Server::start(&place);
+    let mut client = server.client_of(&key);
+    assert_eq!(stored(&mut client), written);
+    eventually("the log is short again", || metric(&server, "homeroom_store_log_bytes") <= 4 << 20);
+    server.stop();
+    assert_eq!(place.json(&["doctor", "--json"])["problems"], serde_json::json!([]));
 }
 
 #[test]

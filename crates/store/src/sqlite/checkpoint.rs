@@ -11,7 +11,8 @@
 //!
 //! The system tells of a sync that failed only once, and then takes the pages for written. SQLite copies
 //! again what the copy before that sync has copied, but not what earlier ones have. So after such an
-//! error the log is kept until the next start, which copies all of it anew.
+//! error nothing more is copied and the log is kept until the next start, which copies all of it anew:
+//! if all of it were copied, the writer would begin it anew by itself.
 #![expect(clippy::disallowed_methods, reason = "the time of a copy is measured, and a wait ends")]
 
 use std::path::Path;
@@ -130,12 +131,12 @@ fn work(
         if flags.end.load(Ordering::Acquire) {
             return;
         }
-        if file_bytes(&log_file) < BYTES_MIN {
+        if file_bytes(&log_file) < BYTES_MIN || is_log_kept(shared) {
             continue;
         }
         shared.probes.end_stale();
         let Some(log) = passive(connection, shared) else { continue };
-        if log * page_bytes <= wal_bytes_max || is_log_kept(shared) {
+        if log * page_bytes <= wal_bytes_max {
             continue;
         }
         if !sync(shared) {
