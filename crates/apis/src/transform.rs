@@ -116,9 +116,10 @@ impl Transform {
             });
             match next {
                 Some(next) => changed = next.map_or(changed, Cow::Owned),
-                None if is_json => changed = self.one_by_one(group, changed)?,
                 None => {
-                    scan::check(body)?;
+                    if !is_json {
+                        scan::check(body)?;
+                    }
                     changed = self.one_by_one(group, changed)?;
                 }
             }

@@ -31,7 +31,7 @@ enum Lead {
     Nothing,
 }
 
-impl<'a> Slot<'a> {
+impl Slot<'_> {
     /// Returns a member as it was sent, behind another that ends at `before`.
     pub(super) fn sent(before: usize, member: Member, is_plain: bool) -> Self {
         let lead = Lead::Sent(before, member.name);

@@ -19,6 +19,12 @@ pub(super) struct Group {
     pub(super) together: Option<Node>,
 }
 
+impl Group {
+    fn of(number: usize, together: Option<Node>) -> Self {
+        Self { operations: Range { start: number, end: number + 1 }, together }
+    }
+}
+
 /// What is done to a value, whose own members and elements are changed before it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Node {
@@ -63,7 +69,7 @@ pub(super) fn groups(operations: &[Compiled]) -> Vec<Group> {
     let mut groups: Vec<Group> = vec![];
     for (number, operation) in operations.iter().enumerate() {
         let Some(way) = Way::of(operation) else {
-            groups.push(Group { operations: number..number + 1, together: None });
+            groups.push(Group::of(number, None));
             continue;
         };
         match groups.last_mut() {
@@ -74,7 +80,7 @@ pub(super) fn groups(operations: &[Compiled]) -> Vec<Group> {
             _ => {
                 let mut root = Node::default();
                 root.take(&way);
-                groups.push(Group { operations: number..number + 1, together: Some(root) });
+                groups.push(Group::of(number, Some(root)));
             }
         }
     }
