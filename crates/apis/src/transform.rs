@@ -1,26 +1,33 @@
 //! Changes JSON bodies: members are renamed, added, dropped and moved, and every other byte stays.
 //!
 //! A list of operations is compiled once, when an API is published. A body is scanned and not read
-//! into a tree: only the members that an operation names are looked at.
+//! into a tree: only the members that an operation names are looked at, and operations that follow
+//! each other are done in one walk where they can be.
 
+mod alone;
+mod compiled;
 mod edit;
+mod object;
+mod plan;
 mod pointer;
 pub(crate) mod scan;
 mod unfit;
+mod walk;
 
 use std::borrow::Cow;
 
-use edit::{Edit, applied, remove, set};
-use pointer::{Step, is_name};
+use compiled::{Change, Compiled, Name};
+use edit::applied;
+use plan::Group;
+use pointer::Step;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use scan::NotJson;
 pub use unfit::Unfit;
 
 /// Most operations of a transform.
 pub const OPERATIONS_MAX: usize = 100;
-/// Most members of a body whose places are kept, so that it need not be scanned once more.
-const KEPT_MAX: usize = 1_000;
 
 /// An operation as a file states it.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -38,7 +45,7 @@ pub enum Operation {
         /// The member.
         path: String,
         /// Its value.
-        value: serde_json::Value,
+        value: Value,
     },
     /// Removes a member or an element.
     Drop {
@@ -66,30 +73,9 @@ pub struct OperationError {
 
 /// A compiled list of operations, which are done one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transform(Vec<Compiled>);
-
-/// An operation: the places that `*` leads to, and what is done in each.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Compiled {
-    /// The steps up to the last `*`, with it.
-    places: Vec<Step>,
-    /// The steps within a place.
-    within: Vec<String>,
-    change: Change,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Change {
-    /// The new name, as JSON writes it.
-    Rename {
-        name: String,
-        written: Vec<u8>,
-    },
-    /// The value, as JSON writes it.
-    Add(Vec<u8>),
-    Drop,
-    /// The steps within the same place.
-    Move(Vec<String>),
+pub struct Transform {
+    operations: Vec<Compiled>,
+    groups: Vec<Group>,
 }
 
 impl Transform {
@@ -100,12 +86,15 @@ impl Transform {
     /// The number of the first that cannot be compiled, and why.
     pub fn new(operations: &[Operation]) -> Result<Self, (usize, OperationError)> {
         let compile = |(number, operation)| compiled(operation).map_err(|error| (number, error));
-        operations.iter().enumerate().map(compile).collect::<Result<_, _>>().map(Self)
+        let operations: Vec<Compiled> =
+            operations.iter().enumerate().map(compile).collect::<Result<_, _>>()?;
+        let groups = plan::groups(&operations);
+        Ok(Self { operations, groups })
     }
 
     /// Returns whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.operations.is_empty()
     }
 
     /// Changes a body. Places that it does not have are passed over.
@@ -117,21 +106,38 @@ impl Transform {
     ///
     /// Source: RFC 8259 §4.
     pub fn apply<'a>(&self, body: &'a [u8]) -> Result<Cow<'a, [u8]>, Unfit> {
-        let first = self.renames_at_the_top();
-        let (mut members, mut count) = (vec![], 0);
-        scan::check(body, |member| {
-            count += 1;
-            if !first.is_empty() && members.len() < KEPT_MAX {
-                members.push(member);
+        let mut changed = Cow::Borrowed(body);
+        let mut is_json = false;
+        for group in &self.groups {
+            let next = group.together.as_ref().and_then(|root| {
+                let is_text = is_json || std::str::from_utf8(&changed).is_ok();
+                let edits = is_text.then(|| walk::walk(root, &changed).ok()).flatten()?;
+                Some((!edits.is_empty()).then(|| applied(&changed, &edits)))
+            });
+            match next {
+                Some(next) => changed = next.map_or(changed, Cow::Owned),
+                None => {
+                    if !is_json {
+                        scan::check(body)?;
+                    }
+                    changed = self.one_by_one(group, changed)?;
+                }
             }
-        })?;
-        let at_once = if count > members.len() { None } else { renamed(first, body, &members)? };
-        let (mut changed, rest) = match at_once {
-            Some(edits) if edits.is_empty() => (Cow::Borrowed(body), &self.0[first.len()..]),
-            Some(edits) => (Cow::Owned(applied(body, &edits)), &self.0[first.len()..]),
-            None => (Cow::Borrowed(body), &self.0[..]),
-        };
-        for operation in rest {
+            is_json = true;
+        }
+        if !is_json {
+            scan::check(body)?;
+        }
+        Ok(changed)
+    }
+
+    /// Does the operations of a group one after the other, as if each were all that is to be done.
+    fn one_by_one<'a>(
+        &self,
+        group: &Group,
+        mut changed: Cow<'a, [u8]>,
+    ) -> Result<Cow<'a, [u8]>, Unfit> {
+        for operation in &self.operations[group.operations.clone()] {
             let edits = operation.edits(&changed)?;
             if !edits.is_empty() {
                 changed = Cow::Owned(applied(&changed, &edits));
@@ -142,182 +148,9 @@ impl Transform {
 
     /// Returns how often a body is read at least.
     pub(crate) fn passes(&self) -> usize {
-        1 + self.0.len() - self.renames_at_the_top().len()
-    }
-
-    /// Returns the operations in front that rename a member of the body itself, which are done at once.
-    fn renames_at_the_top(&self) -> &[Compiled] {
-        let is_one = |operation: &&Compiled| {
-            let is_at_the_top = operation.places.is_empty() && operation.within.len() == 1;
-            is_at_the_top && matches!(operation.change, Change::Rename { .. })
-        };
-        &self.0[..self.0.iter().take_while(is_one).count()]
-    }
-}
-
-/// Returns the edits of operations that rename members of the body itself, which has these; [`None`] where a member
-/// has to make room for a renamed one.
-fn renamed(
-    operations: &[Compiled],
-    text: &[u8],
-    members: &[scan::Member],
-) -> Result<Option<Vec<Edit>>, Unfit> {
-    // The new name of each that has one, and how it is written.
-    let mut names: Vec<Option<(&str, &[u8])>> = vec![None; members.len()];
-    for operation in operations {
-        let (Change::Rename { name, written }, [old]) = (&operation.change, &operation.within[..])
-        else {
-            return Ok(None);
-        };
-        if old == name {
-            continue;
-        }
-        let mut found = None;
-        for (number, member) in members.iter().enumerate() {
-            let is = |wanted: &str| match names[number] {
-                Some((new, _)) => new == wanted,
-                None => is_name(&text[member.name..member.name_end], wanted),
-            };
-            if is(name) {
-                return Ok(None);
-            }
-            if is(old) && found.replace(number).is_some() {
-                return Err(Unfit::Twice(old.clone()));
-            }
-        }
-        if let Some(number) = found {
-            names[number] = Some((name.as_str(), written.as_slice()));
-        }
-    }
-    let edit = |(member, new): (&scan::Member, Option<(&str, &[u8])>)| {
-        let (_, written) = new?;
-        Some(Edit { from: member.name, to: member.name_end, bytes: written.to_vec() })
-    };
-    Ok(Some(members.iter().zip(names).filter_map(edit).collect()))
-}
-
-impl Compiled {
-    /// Returns the edits of a body, in the order of their places.
-    fn edits(&self, text: &[u8]) -> Result<Vec<Edit>, Unfit> {
-        let mut edits = vec![];
-        let root = scan::blank(text, 0);
-        if let (Change::Drop, true, [parents @ .., Step::Each]) =
-            (&self.change, self.within.is_empty(), &self.places[..])
-        {
-            each(text, root, 0, parents, &mut |at, depth| {
-                if text[at] == b'[' {
-                    let end = scan::value(text, at, depth)?;
-                    edits.push(Edit { from: at, to: end, bytes: b"[]".to_vec() });
-                }
-                Ok(())
-            })?;
-            return Ok(edits);
-        }
-        each(text, root, 0, &self.places, &mut |at, depth| {
-            self.change_place(text, at, depth, &mut edits)
-        })?;
-        Ok(edits)
-    }
-
-    fn change_place(
-        &self,
-        text: &[u8],
-        at: usize,
-        depth: usize,
-        edits: &mut Vec<Edit>,
-    ) -> Result<(), Unfit> {
-        match &self.change {
-            Change::Rename { name, written } => {
-                let Some((last, before)) = self.within.split_last() else { return Ok(()) };
-                let Some(parent) = edit::find(text, at, depth, before)? else { return Ok(()) };
-                rename(text, parent, depth + before.len(), last, (name, written), edits)
-            }
-            Change::Add(value) => {
-                edits.extend(set(text, at, depth, &self.within, value)?);
-                Ok(())
-            }
-            Change::Drop => {
-                edits.extend(remove(text, at, depth, &self.within)?);
-                Ok(())
-            }
-            Change::Move(to) => {
-                let Some(from) = edit::find(text, at, depth, &self.within)? else { return Ok(()) };
-                let value = &text[from..scan::value(text, from, depth)?];
-                let end = scan::value(text, at, depth)?;
-                let place = &text[at..end];
-                let Some(gone) = remove(place, 0, depth, &self.within)? else { return Ok(()) };
-                let without = applied(place, &[gone]);
-                let Some(put) = set(&without, 0, depth, to, value)? else { return Ok(()) };
-                let bytes = applied(&without, &[put]);
-                edits.push(Edit { from: at, to: end, bytes });
-                Ok(())
-            }
-        }
-    }
-}
-
-/// Renames a member of the object at `at`, and removes another that has the new name already.
-fn rename(
-    text: &[u8],
-    at: usize,
-    depth: usize,
-    old: &str,
-    (name, written): (&str, &[u8]),
-    edits: &mut Vec<Edit>,
-) -> Result<(), Unfit> {
-    if text[at] != b'{' || old == name {
-        return Ok(());
-    }
-    let (mut members, mut found, mut is_twice) = (vec![], None, false);
-    scan::members(text, at, depth, |member| {
-        if is_name(&text[member.name..member.name_end], old) {
-            is_twice |= found.replace(members.len()).is_some();
-        }
-        members.push(member);
-    })?;
-    if is_twice {
-        return Err(Unfit::Twice(old.to_owned()));
-    }
-    let Some(found) = found else { return Ok(()) };
-    let renamed = members[found];
-    let is_taken = |(number, member): (usize, &scan::Member)| {
-        number != found && is_name(&text[member.name..member.name_end], name)
-    };
-    let mut own = vec![Edit { from: renamed.name, to: renamed.name_end, bytes: written.to_vec() }];
-    let spans: Vec<(usize, usize)> = members.iter().map(|m| (m.name, m.value_end)).collect();
-    let taken: Vec<usize> = members
-        .iter()
-        .enumerate()
-        .filter_map(|(number, member)| is_taken((number, member)).then_some(number))
-        .collect();
-    own.extend(edit::without(&spans, &taken));
-    own.sort_unstable_by_key(|edit| edit.from);
-    edits.extend(own);
-    Ok(())
-}
-
-/// Calls `found` with the place and the depth of each value that the steps lead to.
-fn each(
-    text: &[u8],
-    at: usize,
-    depth: usize,
-    steps: &[Step],
-    found: &mut dyn FnMut(usize, usize) -> Result<(), Unfit>,
-) -> Result<(), Unfit> {
-    match steps.split_first() {
-        None => found(at, depth),
-        Some((Step::Named(name), rest)) => {
-            match edit::find(text, at, depth, std::slice::from_ref(name))? {
-                Some(inner) => each(text, inner, depth + 1, rest, found),
-                None => Ok(()),
-            }
-        }
-        Some((Step::Each, _)) if text[at] != b'[' => Ok(()),
-        Some((Step::Each, rest)) => {
-            let mut places = vec![];
-            scan::items(text, at, depth, |begin, _| places.push(begin))?;
-            places.into_iter().try_for_each(|place| each(text, place, depth + 1, rest, found))
-        }
+        let is_checked_by_walking =
+            self.groups.first().is_some_and(|first| first.together.is_some());
+        self.groups.len() + usize::from(!is_checked_by_walking)
     }
 }
 
@@ -345,10 +178,11 @@ fn compiled(operation: &Operation) -> Result<Compiled, OperationError> {
                 }
                 _ => to,
             };
-            let written = serde_json::Value::from(name).to_string().into_bytes();
-            (path, Change::Rename { name: name.to_owned(), written })
+            (path, Change::Rename(Name::new(name)))
         }
-        Operation::Add { path, value } => (path, Change::Add(value.to_string().into_bytes())),
+        Operation::Add { path, value } => {
+            (path, Change::Add(value.to_string().into_bytes(), nesting(value)))
+        }
         Operation::Drop { path } => (path, Change::Drop),
         Operation::Move { path, to } => {
             let (places, target) = split(read("to", to)?);
@@ -363,10 +197,19 @@ fn compiled(operation: &Operation) -> Result<Compiled, OperationError> {
         }
     };
     let (places, within) = split(read("path", path)?);
-    if within.is_empty() && matches!(change, Change::Rename { .. } | Change::Move(_)) {
+    if within.is_empty() && matches!(change, Change::Rename(_) | Change::Move(_)) {
         return wrong("path", "it must end in the name of a member");
     }
     Ok(Compiled { places, within, change })
+}
+
+/// Returns how many arrays and objects are within each other in a value.
+fn nesting(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(nesting).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(nesting).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
 }
 
 #[cfg(test)]

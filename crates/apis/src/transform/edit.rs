@@ -1,23 +1,28 @@
 //! Edits of a text: a range of its bytes and what takes their place.
 
-use super::pointer::is_name;
+use std::borrow::Cow;
+
+use super::pointer::{index_of, is_name};
 use super::scan;
 use super::unfit::Unfit;
 
 /// Replaces the bytes from `from` to `to`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Edit {
+pub(super) struct Edit<'a> {
     pub(super) from: usize,
     pub(super) to: usize,
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Cow<'a, [u8]>,
 }
 
-/// Returns a text with edits, which are in order and do not overlap.
+/// Returns a text with edits, which are in order. One within what another in front of it has replaced does nothing.
 pub(super) fn applied(text: &[u8], edits: &[Edit]) -> Vec<u8> {
     let more: usize = edits.iter().map(|edit| edit.bytes.len()).sum();
     let mut changed = Vec::with_capacity(text.len() + more);
     let mut at = 0;
     for edit in edits {
+        if edit.from < at {
+            continue;
+        }
         changed.extend_from_slice(&text[at..edit.from]);
         changed.extend_from_slice(&edit.bytes);
         at = edit.to;
@@ -78,10 +83,10 @@ pub(super) fn set(
     depth: usize,
     names: &[String],
     value: &[u8],
-) -> Result<Option<Edit>, Unfit> {
+) -> Result<Option<Edit<'static>>, Unfit> {
     let Some((name, rest)) = names.split_first() else {
         let to = scan::value(text, at, depth)?;
-        return Ok(Some(Edit { from: at, to, bytes: value.to_vec() }));
+        return Ok(Some(Edit { from: at, to, bytes: value.to_vec().into() }));
     };
     if let Some(inner) = find(text, at, depth, std::slice::from_ref(name))?
         && (text[at] == b'{' || !rest.is_empty())
@@ -95,7 +100,7 @@ pub(super) fn set(
             let mut bytes = if last.is_some() { b",".to_vec() } else { vec![] };
             bytes.extend_from_slice(&member(name, &nested(rest, value)));
             let place = last.unwrap_or(at + 1);
-            Ok(Some(Edit { from: place, to: place, bytes }))
+            Ok(Some(Edit { from: place, to: place, bytes: bytes.into() }))
         }
         b'[' => insert(text, at, depth, name, &nested(rest, value)),
         _ => Ok(None),
@@ -109,7 +114,7 @@ fn insert(
     depth: usize,
     name: &str,
     value: &[u8],
-) -> Result<Option<Edit>, Unfit> {
+) -> Result<Option<Edit<'static>>, Unfit> {
     let mut spans = vec![];
     scan::items(text, at, depth, |begin, end| spans.push((begin, end)))?;
     let index = if name == "-" { Some(spans.len()) } else { index_of(name) };
@@ -119,7 +124,7 @@ fn insert(
         (None, Some((_, end))) => (*end, [b",", value].concat()),
         (None, None) => (at + 1, value.to_vec()),
     };
-    Ok(Some(Edit { from: place, to: place, bytes }))
+    Ok(Some(Edit { from: place, to: place, bytes: bytes.into() }))
 }
 
 /// Returns the edit that removes a member or an element; [`None`] where there is none.
@@ -128,7 +133,7 @@ pub(super) fn remove(
     at: usize,
     depth: usize,
     names: &[String],
-) -> Result<Option<Edit>, Unfit> {
+) -> Result<Option<Edit<'static>>, Unfit> {
     let Some((last, before)) = names.split_last() else { return Ok(None) };
     let Some(parent) = find(text, at, depth, before)? else { return Ok(None) };
     let depth = depth + before.len();
@@ -157,7 +162,7 @@ pub(super) fn remove(
 
 /// Returns the edits that remove some of the members or elements whose spans these are, each with the
 /// comma that belongs to it.
-pub(super) fn without(spans: &[(usize, usize)], removed: &[usize]) -> Vec<Edit> {
+pub(super) fn without(spans: &[(usize, usize)], removed: &[usize]) -> Vec<Edit<'static>> {
     let mut edits = vec![];
     let mut at = 0;
     while at < removed.len() {
@@ -173,13 +178,13 @@ pub(super) fn without(spans: &[(usize, usize)], removed: &[usize]) -> Vec<Edit> 
             (None, Some(before)) => (spans[before].1, spans[last].1),
             (None, None) => (spans[first].0, spans[last].1),
         };
-        edits.push(Edit { from, to, bytes: vec![] });
+        edits.push(Edit { from, to, bytes: Cow::Borrowed(&[]) });
     }
     edits
 }
 
 /// Returns a value within objects of these names.
-fn nested(names: &[String], value: &[u8]) -> Vec<u8> {
+pub(super) fn nested(names: &[String], value: &[u8]) -> Vec<u8> {
     match names.split_first() {
         None => value.to_vec(),
         Some((name, rest)) => [b"{", &member(name, &nested(rest, value))[..], b"}"].concat(),
@@ -189,14 +194,4 @@ fn nested(names: &[String], value: &[u8]) -> Vec<u8> {
 fn member(name: &str, value: &[u8]) -> Vec<u8> {
     let name = serde_json::Value::from(name).to_string();
     [name.as_bytes(), b":", value].concat()
-}
-
-/// Reads an index; [`None`] for what RFC 6901 §4 does not call one.
-fn index_of(name: &str) -> Option<usize> {
-    let is_index = name == "0" || !name.starts_with('0');
-    if is_index && name.bytes().all(|byte| byte.is_ascii_digit()) {
-        name.parse().ok()
-    } else {
-        None
-    }
 }

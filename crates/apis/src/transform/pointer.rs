@@ -44,6 +44,11 @@ fn step(text: &str) -> Result<Step, &'static str> {
     Ok(Step::Named(name))
 }
 
+/// Returns whether a name that JSON writes without escapes, quotes included, is this name.
+pub(super) fn is_same(written: &[u8], name: &str) -> bool {
+    written.len() == name.len() + 2 && written[1..=name.len()] == *name.as_bytes()
+}
+
 /// Returns whether a name as JSON writes it, quotes included, is this name.
 pub(super) fn is_name(written: &[u8], name: &str) -> bool {
     let inner = &written[1..written.len() - 1];
@@ -51,6 +56,16 @@ pub(super) fn is_name(written: &[u8], name: &str) -> bool {
         return !inner.contains(&b'\\');
     }
     inner.contains(&b'\\') && decoded(written).is_some_and(|decoded| decoded == name)
+}
+
+/// Reads an index; [`None`] for what RFC 6901 §4 does not call one.
+pub(super) fn index_of(name: &str) -> Option<usize> {
+    let is_index = name == "0" || !name.starts_with('0');
+    if is_index && name.bytes().all(|byte| byte.is_ascii_digit()) {
+        name.parse().ok()
+    } else {
+        None
+    }
 }
 
 fn decoded(written: &[u8]) -> Option<Cow<'_, str>> {

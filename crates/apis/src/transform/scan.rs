@@ -1,11 +1,13 @@
 //! Finds where JSON values end, without reading what is in them.
 
 /// Deepest nesting that is read.
-const DEPTH_MAX: usize = 128;
-/// How many bytes of a string are looked at together: the compiler compares so many at once.
+pub(super) const DEPTH_MAX: usize = 128;
+/// How many bytes of a long string are looked at together: the compiler compares so many at once.
 const TOGETHER: usize = 32;
-/// How many bytes at the beginning of a string are looked at one by one, since most strings are short.
-const ONE_BY_ONE: usize = 16;
+/// How many bytes are looked at as one number.
+const WORD: usize = 8;
+/// How many such numbers a short string has at most.
+const SHORT_WORDS: usize = 3;
 
 /// A text is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -28,23 +30,19 @@ pub(crate) struct Member {
     pub(crate) value_end: usize,
 }
 
-/// Checks that a text is one JSON value with white space around it, and calls `found` for each member of one that
-/// is an object. Returns where the value begins and ends.
+/// Checks that a text is one JSON value with white space around it. Returns where it begins and ends.
 ///
 /// # Errors
 ///
-/// [`NotJson`]; `found` was called for the members in front.
+/// [`NotJson`].
 ///
 /// Source: RFC 8259.
-pub(super) fn check(text: &[u8], found: impl FnMut(Member)) -> Result<(usize, usize), NotJson> {
+pub(super) fn check(text: &[u8]) -> Result<(usize, usize), NotJson> {
     if let Err(error) = std::str::from_utf8(text) {
         return Err(NotJson { at: error.valid_up_to() });
     }
     let begin = blank(text, 0);
-    let end = match text.get(begin) {
-        Some(b'{') => members(text, begin, 0, found)?,
-        _ => value(text, begin, 0)?,
-    };
+    let end = value(text, begin, 0)?;
     let rest = blank(text, end);
     if rest == text.len() { Ok((begin, end)) } else { Err(NotJson { at: rest }) }
 }
@@ -78,25 +76,37 @@ pub(crate) fn members(
     depth: usize,
     mut found: impl FnMut(Member),
 ) -> Result<usize, NotJson> {
+    members_by(text, at, depth, |name, name_end, _, begin| {
+        let value_end = value(text, begin, depth + 1)?;
+        found(Member { name, name_end, value: begin, value_end });
+        Ok(value_end)
+    })
+}
+
+/// Calls `ends` for each member of the object at `at`, with the ends of its name, whether that has no escapes, and the
+/// place of its value, to be told where the value ends; and returns where the object ends.
+pub(super) fn members_by<E: From<NotJson>>(
+    text: &[u8],
+    at: usize,
+    depth: usize,
+    mut ends: impl FnMut(usize, usize, bool, usize) -> Result<usize, E>,
+) -> Result<usize, E> {
     if depth >= DEPTH_MAX {
-        return Err(NotJson { at });
+        return Err(NotJson { at }.into());
     }
     let mut next = blank(text, at + 1);
     if text.get(next) == Some(&b'}') {
         return Ok(next + 1);
     }
     loop {
-        let name_end = string(text, next)?;
+        let (name_end, is_plain) = name(text, next)?;
         let colon = blank(text, name_end);
         expect(text, colon, b':')?;
-        let begin = blank(text, colon + 1);
-        let value_end = value(text, begin, depth + 1)?;
-        found(Member { name: next, name_end, value: begin, value_end });
-        let comma = blank(text, value_end);
+        let comma = blank(text, ends(next, name_end, is_plain, blank(text, colon + 1))?);
         match text.get(comma) {
             Some(b',') => next = blank(text, comma + 1),
             Some(b'}') => return Ok(comma + 1),
-            _ => return Err(NotJson { at: comma }),
+            _ => return Err(NotJson { at: comma }.into()),
         }
     }
 }
@@ -108,50 +118,69 @@ pub(crate) fn items(
     depth: usize,
     mut found: impl FnMut(usize, usize),
 ) -> Result<usize, NotJson> {
+    items_by(text, at, depth, |begin| {
+        let end = value(text, begin, depth + 1)?;
+        found(begin, end);
+        Ok(end)
+    })
+}
+
+/// Calls `ends` with the place of each item of the array at `at`, to be told where it ends; and returns where the array
+/// ends.
+pub(super) fn items_by<E: From<NotJson>>(
+    text: &[u8],
+    at: usize,
+    depth: usize,
+    mut ends: impl FnMut(usize) -> Result<usize, E>,
+) -> Result<usize, E> {
     if depth >= DEPTH_MAX {
-        return Err(NotJson { at });
+        return Err(NotJson { at }.into());
     }
     let mut next = blank(text, at + 1);
     if text.get(next) == Some(&b']') {
         return Ok(next + 1);
     }
     loop {
-        let end = value(text, next, depth + 1)?;
-        found(next, end);
-        let comma = blank(text, end);
+        let comma = blank(text, ends(next)?);
         match text.get(comma) {
             Some(b',') => next = blank(text, comma + 1),
             Some(b']') => return Ok(comma + 1),
-            _ => return Err(NotJson { at: comma }),
+            _ => return Err(NotJson { at: comma }.into()),
         }
     }
 }
 
 /// Returns where the string whose quote is at `at` ends.
 fn string(text: &[u8], at: usize) -> Result<usize, NotJson> {
+    name(text, at).map(|(end, _)| end)
+}
+
+/// Returns where the string whose quote is at `at` ends, and whether it has no escapes.
+fn name(text: &[u8], at: usize) -> Result<(usize, bool), NotJson> {
     expect(text, at, b'"')?;
-    let mut from = at + 1;
+    let (mut from, mut is_plain) = (at + 1, true);
     loop {
         let stop = from + plain(&text[from..]);
         match text.get(stop) {
-            Some(b'"') => return Ok(stop + 1),
+            Some(b'"') => return Ok((stop + 1, is_plain)),
             Some(b'\\') => from = escape(text, stop)?,
             // A control character, or the end of the text.
             _ => return Err(NotJson { at: stop }),
         }
+        is_plain = false;
     }
 }
 
 /// Returns how many bytes of a string stand for themselves before the first that does not: a quote, a backslash
 /// or a control character.
 fn plain(text: &[u8]) -> usize {
-    let before_other = |part: &[u8]| {
-        let other = part.iter().position(|byte| *byte < 0x20 || *byte == b'"' || *byte == b'\\');
-        other.unwrap_or(part.len())
-    };
-    let mut at = before_other(&text[..text.len().min(ONE_BY_ONE)]);
-    if at < ONE_BY_ONE {
-        return at;
+    let mut at = 0;
+    // Most strings are short.
+    for word in text.as_chunks().0.iter().take(SHORT_WORDS) {
+        match others(*word) {
+            0 => at += WORD,
+            found => return at + place(found),
+        }
     }
     for together in text[at..].as_chunks::<TOGETHER>().0 {
         // No byte is decided on by itself, so that all are compared at once.
@@ -163,7 +192,34 @@ fn plain(text: &[u8]) -> usize {
         }
         at += TOGETHER;
     }
-    at + before_other(&text[at..])
+    for word in text[at..].as_chunks().0 {
+        match others(*word) {
+            0 => at += WORD,
+            found => return at + place(found),
+        }
+    }
+    let is_other = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+    at + text[at..].iter().position(is_other).unwrap_or(text.len() - at)
+}
+
+/// Returns the highest bit of each byte that is a quote, a backslash or a control character; behind the first of them,
+/// other bytes may have it, too.
+fn others(word: [u8; WORD]) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; WORD]);
+    const HIGHEST: u64 = u64::from_ne_bytes([0x80; WORD]);
+    let word = u64::from_le_bytes(word);
+    let quote = word ^ (ONES * u64::from(b'"'));
+    let backslash = word ^ (ONES * u64::from(b'\\'));
+    // A byte borrows from the next one if it is less than what is taken from it.
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    let quote = quote.wrapping_sub(ONES) & !quote;
+    let backslash = backslash.wrapping_sub(ONES) & !backslash;
+    (control | quote | backslash) & HIGHEST
+}
+
+/// Returns the place of the first byte that is found.
+fn place(found: u64) -> usize {
+    found.trailing_zeros() as usize / 8
 }
 
 /// Returns where the escape whose backslash is at `at` ends.
@@ -214,10 +270,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    fn check(text: &[u8]) -> Result<(usize, usize), NotJson> {
-        super::check(text, |_| {})
-    }
 
     #[test]
     fn what_is_json_is_what_a_parser_takes() {
