@@ -489,7 +489,8 @@ mod tests {
                     entrance.end_turns();
                 }
             });
-            let ended: Vec<_> = entering.into_iter().map(|thread| thread.join()).collect();
+            let ended: Vec<_> =
+                entering.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
             is_over.store(true, Ordering::SeqCst);
             assert!(ended.iter().all(Result::is_ok));
         });
