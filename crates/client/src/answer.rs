@@ -192,17 +192,19 @@ impl AnswerBody {
     pub fn at_hand(self, most: u64) -> impl Future<Output = Result<Bytes, Self>> {
         let mut body = Some(self);
         std::future::poll_fn(move |context| {
-            let body = body.take().expect("it is ready at once");
-            Poll::Ready(body.taken_at_hand(most, context))
+            // It is ready at once, and is not asked again.
+            let Some(mut body) = body.take() else { return Poll::Pending };
+            Poll::Ready(body.take_at_hand(most, context).ok_or(body))
         })
     }
 
-    fn taken_at_hand(mut self, most: u64, context: &mut Context<'_>) -> Result<Bytes, Self> {
+    /// Takes the whole body if it is there; otherwise nothing of it is lost.
+    fn take_at_hand(&mut self, most: u64, context: &mut Context<'_>) -> Option<Bytes> {
         match self.size_hint().exact() {
-            Some(0) if self.is_end_stream() => return Ok(Bytes::new()),
+            Some(0) if self.is_end_stream() => return Some(Bytes::new()),
             // No trailer follows on HTTP/1.1, since the length is stated.
             Some(length) if length <= most && self.lent.is_some() => {}
-            _ => return Err(self),
+            _ => return None,
         }
         while !self.content.is_end_stream() {
             let polled = self.poll_content(context);
@@ -218,10 +220,10 @@ impl AnswerBody {
             }
         }
         match self.ahead.take() {
-            Some(Ok(whole)) if self.content.is_end_stream() => Ok(whole),
+            Some(Ok(whole)) if self.content.is_end_stream() => Some(whole),
             ahead => {
                 self.ahead = ahead;
-                Err(self)
+                None
             }
         }
     }

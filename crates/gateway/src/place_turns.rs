@@ -201,9 +201,10 @@ impl State {
         let owners = self.owners.len().max(1);
         let ahead = u32::try_from(own.saturating_mul(owners)).unwrap_or(u32::MAX);
         let waited = self.waited(now);
-        let lately = match waited >= STANDSTILL {
-            true => waited.as_secs_f64() / f64::from(self.given_back.saturating_add(1)),
-            false => 0.0,
+        let lately = if waited >= STANDSTILL {
+            waited.as_secs_f64() / f64::from(self.given_back.saturating_add(1))
+        } else {
+            0.0
         };
         let each = self.seconds_each.unwrap_or(0.0).max(lately);
         Duration::from_secs_f64(each.min(1.0)).saturating_mul(ahead)

@@ -133,7 +133,8 @@ impl RequestBody {
     pub fn at_hand(self, most: u64) -> impl Future<Output = Self> {
         let mut body = Some(self);
         std::future::poll_fn(move |context| {
-            let body = body.take().expect("it is ready at once");
+            // It is ready at once, and is not asked again.
+            let Some(body) = body.take() else { return Poll::Pending };
             Poll::Ready(body.taken_at_hand(most, context))
         })
     }
