@@ -202,7 +202,9 @@ proptest! {
         let walked = transform.apply(body.as_bytes()).unwrap();
 
         let mut expected: Value = serde_json::from_str(&body).unwrap();
-        operations.iter().for_each(|operation| on_tree(operation, &mut expected));
+        for operation in operations.iter() {
+            on_tree(operation, &mut expected);
+        }
         let walked: Value = serde_json::from_slice(&walked).unwrap();
         prop_assert_eq!(walked.to_string(), expected.to_string());
     }
