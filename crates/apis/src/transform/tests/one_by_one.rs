@@ -202,7 +202,7 @@ proptest! {
         let walked = transform.apply(body.as_bytes()).unwrap();
 
         let mut expected: Value = serde_json::from_str(&body).unwrap();
-        for operation in operations.iter() {
+        for operation in &operations {
             on_tree(operation, &mut expected);
         }
         let walked: Value = serde_json::from_slice(&walked).unwrap();
