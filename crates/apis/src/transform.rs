@@ -146,11 +146,12 @@ impl Transform {
         Ok(changed)
     }
 
-    /// Returns how often a body is read at least.
+    /// Returns about how often a body is read: one that does not fit is read for each operation.
     pub(crate) fn passes(&self) -> usize {
         let is_checked_by_walking =
             self.groups.first().is_some_and(|first| first.together.is_some());
-        self.groups.len() + usize::from(!is_checked_by_walking)
+        let in_groups = self.groups.len() + usize::from(!is_checked_by_walking);
+        in_groups.max(self.operations.len() / 8)
     }
 }
 

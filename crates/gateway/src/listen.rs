@@ -332,7 +332,7 @@ async fn answer(desk: Arc<Desk>, request: Request<Incoming>) -> Result<Response,
         },
         _ => (SMALL_ANSWER, None),
     };
-    let is_last = door.is_leaving() && head.version <= Version::HTTP_11;
+    let is_last = (door.is_leaving() || caller.is_leaving()) && head.version <= Version::HTTP_11;
     let mut answer = match malformed(&head) {
         Some(fault) => FrontDoor::refuse(&head, fault),
         None => door.answer_to(caller, head, RequestBody::from(body)).await,

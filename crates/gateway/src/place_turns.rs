@@ -21,7 +21,8 @@ pub(crate) const PLACE_PATIENCE: Duration = Duration::from_secs(2);
 /// writes are given back by hundreds, with a transaction, and then for a while none is.
 const COUNTED: u32 = 64;
 const COUNTED_TIME: Duration = Duration::from_millis(250);
-/// Time from which on the rate since then counts although fewer were given back.
+/// Time from which on the rate since then counts although fewer were given back; at least twice the time from which the
+/// rate is known.
 const STANDSTILL: Duration = Duration::from_millis(200);
 /// Most other owners who are asked in turn when the one called may not have the place.
 const PASSED_ON_MAX: usize = 8;
@@ -48,6 +49,8 @@ struct State {
     waited: Duration,
     /// When the present wait began, or the rate was known.
     since: Option<Instant>,
+    /// How long somebody had waited when the rate became known.
+    took: Duration,
     /// How long it took lately to give one back, in seconds.
     seconds_each: Option<f64>,
 }
@@ -185,6 +188,7 @@ impl State {
         let took = self.waited(now);
         if took >= COUNTED_TIME {
             self.seconds_each = Some(took.as_secs_f64() / f64::from(self.given_back));
+            self.took = took;
             (self.given_back, self.waited, self.since) = (0, Duration::ZERO, Some(now));
         }
     }
@@ -201,7 +205,9 @@ impl State {
         let owners = self.owners.len().max(1);
         let ahead = u32::try_from(own.saturating_mul(owners)).unwrap_or(u32::MAX);
         let waited = self.waited(now);
-        let lately = if waited >= STANDSTILL {
+        // A pause between two transactions is no standstill.
+        let pause = STANDSTILL.max(self.took * 2).min(PLACE_PATIENCE);
+        let lately = if waited >= pause {
             waited.as_secs_f64() / f64::from(self.given_back.saturating_add(1))
         } else {
             0.0

@@ -173,7 +173,7 @@ const WORKS: &[&[Work]] = &[
         name: "durable create with three references, NamespaceBased",
         send: |s| (&s.create_own, &s.confined),
         cpu: Cpu::No,
-        numbers: 0,
+        numbers: 40,
         beside_first: None,
     }],
     &[Work {

@@ -9,6 +9,8 @@ use super::scan::DEPTH_MAX;
 
 /// Most members of one object in which something is done in a walk.
 const MEMBERS_MAX: usize = 128;
+/// Most bytes of a value that is added, in all its copies.
+const VALUES_MAX: usize = 64 << 10;
 
 /// Operations that follow each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,8 +125,12 @@ impl<'a> Way<'a> {
         if steps.iter().any(is_about_elements) || is_element(last) || to.is_some_and(is_element) {
             return None;
         }
-        if let Change::Add(_, depth) = operation.change
-            && steps.len() + 1 + depth > DEPTH_MAX
+        // Each step is a level of the tree, and has a copy of a value that is added within it.
+        if steps.len() >= DEPTH_MAX {
+            return None;
+        }
+        if let Change::Add(value, depth) = &operation.change
+            && (steps.len() + 1 + depth > DEPTH_MAX || steps.len() * value.len() > VALUES_MAX)
         {
             return None;
         }

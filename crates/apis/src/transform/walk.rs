@@ -10,7 +10,13 @@ use super::unfit::Unfit;
 /// Most members of objects that are kept at a time.
 pub(super) const KEPT_MAX: usize = 100_000;
 
-/// A body on which operations must be done one by one, so that the first that does not fit it is told.
+/// Bytes of a body for each edit that is kept, so that the memory for them follows from that of the body.
+const BYTES_AN_EDIT: usize = 8;
+/// Edits that are kept of any body.
+const EDITS_ANYWAY: usize = 1_000;
+
+/// A body on which operations must be done one by one, because one of them does not fit it and the first such is told, or
+/// because all of them together would take too much memory.
 #[derive(Debug)]
 pub(super) struct OneByOne;
 
@@ -102,6 +108,10 @@ impl<'a> Walk<'a> {
             let mut object = Object::new(text, &mut slots);
             node.actions.iter().try_for_each(|action| object.act(action))?;
             object.edits((at, before, end), &mut self.edits);
+            // One operation after the other holds only its own.
+            if self.edits.len() > text.len() / BYTES_AN_EDIT + EDITS_ANYWAY {
+                return Err(OneByOne);
+            }
         }
         slots.clear();
         self.spare.push(slots);

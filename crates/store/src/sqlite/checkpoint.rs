@@ -196,8 +196,11 @@ pub(crate) fn shrink(connection: &Connection, shared: &Shared) -> bool {
     empty(connection, shared)
 }
 
-/// Empties the log. Returns false if readers prevent it.
+/// Empties the log. Returns false if readers prevent it, or if the log is kept.
 pub(crate) fn empty(connection: &Connection, shared: &Shared) -> bool {
+    if is_log_kept(shared) {
+        return false;
+    }
     _ = connection.busy_timeout(BRIEF);
     let is_empty = shared.probes.while_ended(|| truncate(connection, shared));
     _ = connection.busy_timeout(BUSY);
@@ -244,12 +247,12 @@ fn sync(shared: &Shared) -> bool {
     let synced = shared.file.sync();
     shared.commits.note(Phase::Sync, begun.elapsed());
     if let Err(error) = &synced {
+        shared.is_log_kept.store(true, Ordering::Release);
         tracing::error!(
             %error,
             "what was copied into the store's file could not be synced; the write-ahead log is kept, and grows, until \
              the next start copies it anew"
         );
-        shared.is_log_kept.store(true, Ordering::Release);
     }
     synced.is_ok()
 }

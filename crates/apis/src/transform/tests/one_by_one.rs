@@ -209,3 +209,23 @@ proptest! {
         prop_assert_eq!(walked.to_string(), expected.to_string());
     }
 }
+
+#[test]
+fn what_would_take_much_memory_at_once_is_done_one_by_one() {
+    let add = |number| json!({"op": "add", "path": format!("/*/x{number}"), "value": number});
+    let transform = transform((0..5).map(add).collect());
+    let body = format!("[{}]", vec!["{}"; 5_000].join(","));
+
+    let changed = transform.apply(body.as_bytes()).unwrap();
+
+    let one = r#"{"x0":0,"x1":1,"x2":2,"x3":3,"x4":4}"#;
+    let expected = format!("[{}]", vec![one; 5_000].join(","));
+    assert_eq!(std::str::from_utf8(&changed).unwrap(), expected);
+}
+
+#[test]
+fn a_long_path_is_no_tree() {
+    let transform = transform(json!([{"op": "drop", "path": "/a".repeat(300_000)}]));
+
+    assert_eq!(&transform.apply(b"{\"a\":1}").unwrap()[..], b"{\"a\":1}");
+}
