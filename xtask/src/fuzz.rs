@@ -173,8 +173,8 @@ fn fuzz(programs: &Path, target: &str, seconds: u64, seed: Option<u32>) -> Resul
     runs.map(|runs| runs.trim().to_owned()).ok_or_else(|| house::TOLD.to_owned())
 }
 
-/// Returns what is worth telling of what a target said: from its panic on, and the input, which may
-/// be out of reach on the machine that runs the tests.
+/// Returns the output of a failed target from its panic on, and the input, escaped: the file with the input may be on
+/// a machine that nobody can reach.
 fn told(said: &str) -> String {
     let lines: Vec<&str> = said.lines().collect();
     let panicked = lines.iter().rposition(|line| line.contains("panicked at"));

@@ -192,13 +192,13 @@ impl AnswerBody {
     pub fn at_hand(self, most: u64) -> impl Future<Output = Result<Bytes, Self>> {
         let mut body = Some(self);
         std::future::poll_fn(move |context| {
-            // It is ready at once, and is not asked again.
+            // The first poll is ready, so there is no second one.
             let Some(mut body) = body.take() else { return Poll::Pending };
             Poll::Ready(body.take_at_hand(most, context).ok_or(body))
         })
     }
 
-    /// Takes the whole body if it is there; otherwise nothing of it is lost.
+    /// Takes the whole body if all of it has arrived. Otherwise the body keeps what has arrived.
     fn take_at_hand(&mut self, most: u64, context: &mut Context<'_>) -> Option<Bytes> {
         match self.size_hint().exact() {
             Some(0) if self.is_end_stream() => return Some(Bytes::new()),

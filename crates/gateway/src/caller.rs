@@ -141,14 +141,14 @@ impl Caller {
         self
     }
 
-    /// Notes on whose behalf it has sent a request, where it comes over a connection.
+    /// Notes the owner of a request that the connection has sent.
     pub(crate) fn acts_for(&self, owner: u64) {
         if let Some(entrance) = &self.entrance {
             entrance.notes(owner);
         }
     }
 
-    /// Does the same for a request of nobody who is known.
+    /// Notes a request without a known owner.
     pub(crate) fn acts_for_its_address(&self) {
         if let Some(address) = &self.address {
             self.acts_for(address.number());

@@ -1,13 +1,14 @@
 //! The entrance: turns of connections, where clients wait because another has too many that are ready.
 //!
-//! A thousand connections of one client that all have sent something stand in the one line of tasks that are ready
-//! to run, and whoever comes next stands behind them. Where that line has become long, and there are several
-//! clients, turns are taken: before its next request is read a connection waits here, where it costs nothing, and is
-//! woken when it is let in. So many are let in by *rounds*: the next round begins when all that was ready has run.
-//! Owners, which are keys or addresses, take turns, and one of whom nobody waits is let in at once.
+//! The runtime has one queue of tasks that are ready to run. If one client sends on a thousand connections at once, a
+//! request of another client waits behind all of them. The entrance takes turns when that queue is slow and several
+//! clients are connected: a connection waits here before its next request is read, and is woken when it is let in.
+//! Connections are let in by *rounds*, each of at most `size` connections; the next round begins after the runtime
+//! has run other tasks. The owner of a connection is its key, or its address before its first request. Owners take
+//! turns. An owner that has no connection waiting is let in at once.
 //!
-//! Whether the line is long is measured by a task that stands in it now and then, as long as there are several
-//! clients. Otherwise a request costs the look at one flag.
+//! A task measures how slow the queue is, as long as several clients are connected. Without turns, a request costs a
+//! look at one flag.
 #![expect(clippy::disallowed_methods, reason = "it measures how long tasks wait until they run")]
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -18,44 +19,45 @@ use std::time::{Duration, Instant};
 use homeroom_http::BudgetFigures;
 use homeroom_store::Lanes;
 
-/// Pause between two looks at how long tasks wait until they run.
+/// Pause between two measurements of how long a task waits to run.
 const LOOK_PAUSE: Duration = Duration::from_millis(10);
-/// From such a wait on, turns are taken.
+/// A task that waits this long to run shows that turns are needed.
 const WAIT_MAX: Duration = Duration::from_millis(2);
-/// How long there are several clients after another one than before has sent a request.
+/// Several clients count as connected for this long after the owner of the latest request has changed.
 const SEVERAL_FOR: Duration = Duration::from_secs(10);
-/// Rounds in a row in which nobody waits, after which no more turns are taken.
+/// Turns end after this many rounds in a row in which no connection has waited.
 const EMPTY_ROUNDS: u32 = 16;
 
-/// Where connections are let in, some at a time.
+/// Lets connections in by rounds while turns are taken.
 #[derive(Debug)]
 pub(crate) struct Entrance {
-    /// How many are let in in each round.
+    /// The number of connections that each round lets in.
     size: usize,
     /// [`SEVERAL_FOR`].
     several_for: Duration,
     /// The number of connections there are.
     connections: AtomicUsize,
-    /// The owner of the latest request that was noted, and whether it was another one than before since somebody
-    /// last looked.
+    /// The owner of the latest request that was noted.
     latest: AtomicU64,
+    /// Whether that owner has changed since the watching task last looked.
     has_changed: AtomicBool,
+    /// Whether a task measures how long tasks wait to run.
     is_watched: AtomicBool,
-    /// Whether turns are taken; changed only together with that of the line.
+    /// A copy of `Line::takes_turns` that is read without the lock. Both change while the lock is held.
     takes_turns: AtomicBool,
-    /// How many were let in and have not left.
+    /// The number of connections that were let in and have not left.
     inside: AtomicUsize,
     line: Mutex<Line>,
 }
 
-/// Those who wait, and what the present round has brought.
+/// The connections that wait, and what the present round has let in.
 #[derive(Debug, Default)]
 struct Line {
     takes_turns: bool,
     lanes: Lanes<Arc<Waiting>>,
-    /// How many were let in in this round without having waited.
+    /// The number of connections that this round let in without a wait.
     at_once: usize,
-    /// The owners of whom some were let in in this round.
+    /// The owners that have had a connection let in during this round.
     served: Vec<u64>,
 }
 
@@ -67,14 +69,14 @@ pub(crate) struct Waiting {
     waker: Mutex<Waker>,
 }
 
-/// What a connection finds that comes to the entrance.
+/// The result of [`Entrance::enter`].
 #[derive(Debug)]
 pub(crate) enum Entered {
-    /// No turns are taken.
+    /// No turns are taken. The connection goes on, and does not leave.
     Open,
-    /// It was let in, and leaves later.
+    /// The connection was let in, and must [leave](Entrance::leave).
     Inside,
-    /// It is woken when it is let in.
+    /// The connection waits, and is woken when it is let in.
     Waits(Arc<Waiting>),
 }
 
@@ -83,12 +85,12 @@ const LET_IN: u8 = 1;
 const GONE: u8 = 2;
 
 impl Waiting {
-    /// Returns whether it was let in.
+    /// Returns whether the connection was let in.
     pub(crate) fn has_turn(&self) -> bool {
         self.state.load(Ordering::Acquire) == LET_IN
     }
 
-    /// Returns whether it was let in; otherwise the task is woken when it is.
+    /// Returns whether the connection was let in. If not, the task is woken when it is.
     pub(crate) fn is_let_in(&self, cx: &Context<'_>) -> bool {
         let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
         if self.has_turn() {
@@ -100,7 +102,7 @@ impl Waiting {
         false
     }
 
-    /// Lets it in, unless it is gone.
+    /// Lets the connection in, unless it has given up.
     fn let_in(&self) -> Option<Waker> {
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
         self.moves(LET_IN).then(|| waker.clone())
@@ -112,7 +114,7 @@ impl Waiting {
 }
 
 impl Entrance {
-    /// Makes an entrance that lets so many in in each round.
+    /// Makes an entrance whose rounds let `size` connections in.
     pub(crate) fn new(size: usize) -> Self {
         let [connections, inside] = [0; 2].map(AtomicUsize::new);
         let [has_changed, is_watched, takes_turns] = [false; 3].map(AtomicBool::new);
@@ -139,8 +141,8 @@ impl Entrance {
         self.connections.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Notes who has sent a request. Where it is another one than before, there are several clients, and it is
-    /// watched for some time how long tasks wait until they run. Must be called within a Tokio runtime.
+    /// Notes the owner of a request. If it differs from the owner of the request before, several clients are connected,
+    /// and a task is started that measures how long tasks wait to run. Must be called within a Tokio runtime.
     pub(crate) fn notes(self: &Arc<Self>, owner: u64) {
         if self.latest.load(Ordering::Relaxed) == owner || self.has_changed.load(Ordering::Relaxed)
         {
@@ -156,7 +158,7 @@ impl Entrance {
         }
     }
 
-    /// Returns whether there are more connections than are let in in a round.
+    /// Returns whether more connections are open than a round lets in.
     fn is_crowded(&self) -> bool {
         self.connections.load(Ordering::Relaxed) > self.size
     }
@@ -166,14 +168,14 @@ impl Entrance {
         self.takes_turns.load(Ordering::Relaxed)
     }
 
-    /// Lets a connection of an owner in. Whoever has to wait is woken when it is let in.
+    /// Lets a connection of an owner in, or has it wait.
     pub(crate) fn enter(&self, owner: u64, cx: &Context<'_>) -> Entered {
         let mut line = self.line();
         if !line.takes_turns {
             return Entered::Open;
         }
         let is_served = line.served.contains(&owner);
-        // Many owners with a connection each have a limit as well.
+        // The second bound limits a crowd of owners that have one connection each.
         let is_seldom =
             !is_served && line.lanes.count_of(owner) == 0 && line.served.len() < 2 * self.size;
         let is_free = line.lanes.count() == 0 && line.at_once < self.size;
@@ -215,8 +217,8 @@ impl Entrance {
         BudgetFigures { name: "entrance_waiting", size: connections as u64, used, refused: 0 }
     }
 
-    /// Looks now and then how long tasks wait until they run, and has turns taken where that is too long, until
-    /// there has been only one client for some time.
+    /// Measures every [`LOOK_PAUSE`] how long a task waits to run, and takes turns when that is too long. It ends when
+    /// only one client has sent requests for some time.
     async fn watch(self: Arc<Self>) {
         loop {
             let mut several_at = Instant::now();
@@ -232,7 +234,7 @@ impl Entrance {
                 }
             }
             self.is_watched.store(false, Ordering::SeqCst);
-            // Whoever has changed it just now has seen that it is watched.
+            // A request that set `has_changed` just now has seen `is_watched`, and has started no task.
             let has_changed = self.has_changed.swap(false, Ordering::SeqCst);
             if !has_changed || !self.is_crowded() || self.is_watched.swap(true, Ordering::SeqCst) {
                 return;
@@ -240,7 +242,8 @@ impl Entrance {
         }
     }
 
-    /// Has turns taken until nobody waits for some rounds, or there has been only one client for some time.
+    /// Takes turns until no connection has waited for [`EMPTY_ROUNDS`], or only one client has sent requests for some
+    /// time.
     async fn take_turns(&self, several_at: &mut Instant) {
         self.begin_turns();
         let mut empty = 0;
@@ -249,20 +252,20 @@ impl Entrance {
                 *several_at = Instant::now();
             }
             empty = if self.round() { 0 } else { empty + 1 };
-            // Everything that is ready now runs first.
+            // The runtime runs other tasks first.
             tokio::task::yield_now().await;
         }
         self.end_turns();
     }
 
-    /// Has turns taken from now on.
+    /// Begins to take turns.
     pub(crate) fn begin_turns(&self) {
         let mut line = self.line();
         line.takes_turns = true;
         self.takes_turns.store(true, Ordering::Relaxed);
     }
 
-    /// Begins a round: lets so many in. Returns whether somebody has waited.
+    /// Begins a round: lets `size` connections in. Returns whether any connection has waited.
     pub(crate) fn round(&self) -> bool {
         let mut line = self.line();
         line.at_once = 0;
@@ -274,7 +277,7 @@ impl Entrance {
         has_waited
     }
 
-    /// Ends the turns: lets everybody in who still waits.
+    /// Ends the turns: lets all connections in that still wait.
     pub(crate) fn end_turns(&self) {
         let mut line = self.line();
         line.takes_turns = false;
@@ -284,7 +287,7 @@ impl Entrance {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// Lets those in who wait, until so many are inside, and returns whom to wake.
+    /// Lets waiting connections in until `most` are inside. Returns the wakers of their tasks.
     fn let_in(&self, line: &mut Line, most: usize) -> Vec<Waker> {
         let mut woken = vec![];
         while self.inside.load(Ordering::Relaxed) < most

@@ -28,8 +28,8 @@ pub struct Limits {
     /// Most connections that wait for a place because their address has used up its share; beyond
     /// that the one that has waited longest is closed.
     pub waiting_connections: usize,
-    /// Most connections that have their next request read and worked on in a round, where turns are taken. As long
-    /// as there are no more connections than this, none are.
+    /// The number of connections whose next request is read in a round, while turns are taken. No turns are taken
+    /// while fewer connections than this are open.
     pub entrance: usize,
     /// Most requests that wait for a place; beyond that they are refused at once.
     pub waiting_requests: u64,

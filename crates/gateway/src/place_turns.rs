@@ -13,16 +13,16 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-/// Longest wait for a place that somebody begins, by the present rate.
+/// A request whose expected wait for a place is longer than this does not begin to wait.
 pub(crate) const PLACE_WAIT_MAX: Duration = Duration::from_millis(500);
-/// When a wait ends that has turned out longer.
+/// A request that waits longer than this is refused.
 pub(crate) const PLACE_PATIENCE: Duration = Duration::from_secs(2);
-/// Places given back after which their rate is known anew, and how long somebody must have waited meanwhile. Places of
-/// writes are given back by hundreds, with a transaction, and then for a while none is.
+/// The rate of places is computed anew after this many places were given back, and after requests have waited for
+/// `COUNTED_TIME`. A transaction gives back hundreds of places of writes at once, and then none for a while.
 const COUNTED: u32 = 64;
 const COUNTED_TIME: Duration = Duration::from_millis(250);
-/// Time from which on the rate since then counts although fewer were given back; at least twice the time from which the
-/// rate is known.
+/// A budget that gives back hardly any place for this long stands still: the rate of this time counts, although fewer
+/// than `COUNTED` places were given back. A budget whose last rate took longer to compute gets twice that time.
 const STANDSTILL: Duration = Duration::from_millis(200);
 /// Most other owners who are asked in turn when the one called may not have the place.
 const PASSED_ON_MAX: usize = 8;
@@ -43,13 +43,13 @@ struct State {
     owners: VecDeque<u64>,
     count: usize,
     next: u64,
-    /// Places given back while somebody waited, since their rate was known.
+    /// The number of places given back since the last rate was computed, while requests waited.
     given_back: u32,
-    /// How long somebody had waited meanwhile before the present wait began.
+    /// How long requests have waited since the last rate was computed, without the wait under way.
     waited: Duration,
-    /// When the present wait began, or the rate was known.
+    /// When the wait under way began, or when the last rate was computed if that is later.
     since: Option<Instant>,
-    /// How long somebody had waited when the rate became known.
+    /// How long requests had waited when the last rate was computed.
     took: Duration,
     /// How long it took lately to give one back, in seconds.
     seconds_each: Option<f64>,
@@ -170,7 +170,7 @@ impl State {
         true
     }
 
-    /// Counts one who waits no longer.
+    /// Counts a request that no longer waits.
     fn one_less(&mut self) {
         self.count -= 1;
         if self.count == 0 {
@@ -193,7 +193,7 @@ impl State {
         }
     }
 
-    /// Returns how long somebody has waited since the rate was known.
+    /// Returns how long requests have waited since the last rate was computed.
     fn waited(&self, now: Instant) -> Duration {
         self.waited
             + self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
@@ -312,7 +312,7 @@ mod tests {
             }
         }
 
-        // Two bursts, once there were enough of them: never nothing, and never longer than one may wait.
+        // After the first bursts the expected wait is about two bursts.
         let known: Vec<_> = waits.into_iter().skip(4 * 256).collect();
         let is_close = |wait: &Duration| (pause..=PLACE_WAIT_MAX).contains(wait);
         assert!(known.iter().all(is_close), "{:?} {:?}", known.iter().min(), known.iter().max());

@@ -133,7 +133,7 @@ impl RequestBody {
     pub fn at_hand(self, most: u64) -> impl Future<Output = Self> {
         let mut body = Some(self);
         std::future::poll_fn(move |context| {
-            // It is ready at once, and is not asked again.
+            // The first poll is ready, so there is no second one.
             let Some(body) = body.take() else { return Poll::Pending };
             Poll::Ready(body.taken_at_hand(most, context))
         })

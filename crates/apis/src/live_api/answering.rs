@@ -106,7 +106,7 @@ impl LiveApi {
         let (headers, body) = answer.into_parts();
         let mut head = response::Response::new(()).into_parts().0;
         (head.status, head.headers) = (status, headers);
-        // The answer itself is not kept while its body is read.
+        // This runs before the future is made, so the future does not hold the answer.
         let head = own_head(head, &call.method);
         async move {
             let mut head = head?;
@@ -303,7 +303,7 @@ mod tests {
 
         let mut call = homeroom_testkit::call(Method::GET, "/apis/a/v1/x", Timestamp(0));
         let answering = live.answer(&mut call);
-        // Each call allocates it, and is copied there.
+        // Each call moves this future into an allocation of its own.
         assert!(size_of_val(&answering) <= 2 << 10, "{} bytes", size_of_val(&answering));
         let status = match answering.await {
             Ok(mut answer) => {

@@ -432,8 +432,8 @@ pub(super) fn declared(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok())
 }
 
-/// Completes something within a time, if there is one. It is pinned where it is made, so that the future of this and
-/// those around it, which each call moves, do not hold it several times.
+/// Waits for `done`, until a time if there is one. The caller pins `done`, so this future holds only a reference: a
+/// future that it took by value would be held twice, and each call moves what it holds.
 pub(super) async fn in_time<T>(
     until: Option<Instant>,
     done: Pin<&mut impl Future<Output = T>>,

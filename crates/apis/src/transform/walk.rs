@@ -7,16 +7,16 @@ use super::pointer::{is_name, is_same};
 use super::scan::{self, Member};
 use super::unfit::Unfit;
 
-/// Most members of objects that are kept at a time.
+/// The largest number of members that a walk keeps at a time.
 pub(super) const KEPT_MAX: usize = 100_000;
 
-/// Bytes of a body for each edit that is kept, so that the memory for them follows from that of the body.
+/// A walk keeps at most one edit for this many bytes of the body, so the body bounds the memory for edits.
 const BYTES_AN_EDIT: usize = 8;
-/// Edits that are kept of any body.
+/// A walk keeps this many edits of any body, however small.
 const EDITS_ANYWAY: usize = 1_000;
 
-/// A body on which operations must be done one by one, because one of them does not fit it and the first such is told, or
-/// because all of them together would take too much memory.
+/// The operations must be done one by one: either one of them does not fit the body, and the first such operation is
+/// reported, or the edits of all of them together would take too much memory.
 #[derive(Debug)]
 pub(super) struct OneByOne;
 
@@ -44,7 +44,7 @@ pub(super) fn walk<'a>(root: &'a Node, text: &'a [u8]) -> Result<Vec<Edit<'a>>, 
         return Err(OneByOne);
     }
     let mut edits = walk.edits;
-    // Those of an object come behind those of its members' values.
+    // The walk adds the edits of an object after the edits of its members' values.
     edits.sort_by_key(|edit| edit.from);
     Ok(edits)
 }
@@ -52,9 +52,9 @@ pub(super) fn walk<'a>(root: &'a Node, text: &'a [u8]) -> Result<Vec<Edit<'a>>, 
 struct Walk<'a> {
     text: &'a [u8],
     edits: Vec<Edit<'a>>,
-    /// Lists that are not in use.
+    /// Lists of slots that can be used again.
     spare: Vec<Vec<Slot<'a>>>,
-    /// How many members are kept now.
+    /// The number of members that are kept now.
     kept: usize,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Walk<'a> {
             let mut object = Object::new(text, &mut slots);
             node.actions.iter().try_for_each(|action| object.act(action))?;
             object.edits((at, before, end), &mut self.edits);
-            // One operation after the other holds only its own.
+            // Operations that are done one by one keep only the edits of one operation at a time.
             if self.edits.len() > text.len() / BYTES_AN_EDIT + EDITS_ANYWAY {
                 return Err(OneByOne);
             }

@@ -152,7 +152,8 @@ impl<'a> XmlFile<'a> {
         let mut bytes = vec![];
         let read = self.open(spot)?.take(at.bytes.min(BYTES_MAX + 1)).read_to_end(&mut bytes);
         read.map_err(|error| unreadable(spot, &error))?;
-        // Not by the rules of a file: what lacks a quote ends where the next record begins.
+        // `Elements` would not find it: a start tag that lacks a quote ends only where the next record begins, and the
+        // next record is not in these bytes.
         let name = name_at(&bytes).ok_or_else(|| changed(spot))?;
         let RecordElement::Record(id) = self.shapes.record_element(name) else {
             return Err(changed(spot).into());

@@ -17,8 +17,8 @@ use crate::store::handle::{Engine, Store};
 use crate::through::{DocumentTest, Passed};
 use crate::tie::{Reached, Start, TieState, Way};
 
-/// Reads. A look-up on PostgreSQL is a large future, so it has an allocation of its own: it would make every request
-/// as large, on SQLite too.
+/// Reads. Each future of PostgreSQL is boxed, because it is large: a request's future holds the larger of the two
+/// stores' futures, on SQLite too.
 impl Store {
     /// Finds a document by its public id.
     ///
