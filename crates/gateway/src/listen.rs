@@ -4,6 +4,8 @@
     reason = "it measures the time until a request's header was complete"
 )]
 
+#[cfg(test)]
+mod connected;
 mod connection;
 mod conversation;
 mod farewell;

@@ -131,21 +131,16 @@ mod tests {
     use hyper::body::Frame;
     use hyper::service::service_fn;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::{TcpListener, TcpStream};
+    use tokio::net::TcpStream;
     use tokio::sync::mpsc;
     use tokio::task::JoinHandle;
     use tokio::time::{sleep, timeout};
 
-    use super::super::connection::{Place, Times};
-    use super::super::wire::Wire;
+    use super::super::connected::{Connected, PATIENCE, connected};
+    use super::super::connection::Times;
     use super::*;
-    use crate::budget::{Budget, Capacity, Taken};
-    use crate::caller::{Leave, Way};
-    use crate::callers::Callers;
-    use crate::entrance::Entrance;
+    use crate::caller::Leave;
 
-    /// Long enough for a loaded machine; no test waits this long.
-    const PATIENCE: Duration = Duration::from_mins(1);
     const REST: Duration = Duration::from_millis(20);
     const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
@@ -178,16 +173,8 @@ mod tests {
     }
 
     async fn conversation(quiet: Duration) -> Conversation {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let (stream, _) = listener.accept().await.unwrap();
-        let callers = Callers::new(PATIENCE, Arc::new(Entrance::new(64)));
-        let caller = callers.arrived([127, 0, 0, 1].into(), Way::BARE);
-        let budget = Budget::new(Capacity::Connections, 1, 0);
-        let taken = Taken::of(budget, caller.holders(), 1).unwrap();
-        let place = Place { _taken: taken, _registered: callers.register(&caller) };
         let times = Times { header: PATIENCE, quiet, rest: REST };
-        let connection = Connection::new(Wire::Bare(stream), place, Arc::clone(&caller), times);
+        let Connected { client, connection, caller, .. } = connected(times).await;
         let (answer, sent) = mpsc::unbounded_channel();
         let sent = Arc::new(tokio::sync::Mutex::new(sent));
         let held = Arc::new(());

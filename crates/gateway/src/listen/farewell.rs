@@ -175,19 +175,15 @@ mod tests {
     use hyper::service::service_fn;
     use hyper_util::rt::TokioIo;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::{TcpListener, TcpStream};
+    use tokio::net::TcpStream;
     use tokio::sync::Semaphore;
 
-    use super::super::connection::{Place, Times};
-    use super::super::wire::Wire;
+    use super::super::connected::{Connected, PATIENCE, connected};
+    use super::super::connection::Times;
     use super::*;
     use crate::budget::{Budget, Capacity, Taken};
-    use crate::caller::Way;
     use crate::callers::Callers;
-    use crate::entrance::Entrance;
 
-    /// Long enough for a loaded machine; no test waits this long.
-    const PATIENCE: Duration = Duration::from_mins(1);
     const HTTP_1: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
     /// The preface, empty settings, and a GET of `/` whose header is one frame.
     const HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\
@@ -204,17 +200,9 @@ mod tests {
     }
 
     async fn served(request: &[u8]) -> Served {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        client.write_all(request).await.unwrap();
-        let (stream, _) = listener.accept().await.unwrap();
-        let callers = Callers::new(PATIENCE, Arc::new(Entrance::new(64)));
-        let caller = callers.arrived([127, 0, 0, 1].into(), Way::BARE);
-        let budget = Budget::new(Capacity::Connections, 1, 0);
-        let taken = Taken::of(budget, caller.holders(), 1).unwrap();
-        let place = Place { _taken: taken, _registered: callers.register(&caller) };
         let times = Times { header: PATIENCE, quiet: PATIENCE, rest: PATIENCE };
-        let connection = Connection::new(Wire::Bare(stream), place, Arc::clone(&caller), times);
+        let Connected { mut client, connection, caller, callers } = connected(times).await;
+        client.write_all(request).await.unwrap();
         let leave = Arc::new(Semaphore::new(0));
         let (answering, asking) = (Arc::clone(&leave), Arc::clone(&caller));
         let service = service_fn(move |_: Request<Incoming>| {

@@ -9,34 +9,22 @@ use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 
+use super::super::connected::{Connected, PATIENCE, connected, connected_by};
 use super::super::conversation::{Versions, converse};
 use super::*;
-use crate::budget::{Budget, Capacity};
-use crate::caller::{Idleness, Way};
-use crate::callers::Callers;
+use crate::caller::Idleness;
 use crate::entrance::{Entered, Entrance};
-
-/// Long enough for a loaded machine; no test waits this long.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Serves one connection whose answers fit in no buffer, to a caller who sends `requests` and
 /// does not read. Returns whether the connection ends.
 async fn is_ended(requests: &str) -> bool {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut deaf = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-    deaf.write_all(requests.as_bytes()).await.unwrap();
-    let (stream, _) = listener.accept().await.unwrap();
-    let callers = Callers::new(PATIENCE, Arc::new(Entrance::new(64)));
-    let caller = callers.arrived([127, 0, 0, 1].into(), Way::BARE);
-    let connections = Budget::new(Capacity::Connections, 1, 0);
-    let taken = Taken::of(connections, caller.holders(), 1).unwrap();
-    let place = Place { _taken: taken, _registered: callers.register(&caller) };
     let quiet = Duration::from_millis(300);
     let times = Times { header: PATIENCE, quiet, rest: PATIENCE };
-    let connection = Connection::new(Wire::Bare(stream), place, Arc::clone(&caller), times);
+    let Connected { client: mut deaf, connection, caller, .. } = connected(times).await;
+    deaf.write_all(requests.as_bytes()).await.unwrap();
     let service = service_fn(move |_: Request<Incoming>| {
         let one = caller.one();
         async move {
@@ -79,18 +67,19 @@ async fn guest(entrance: &Arc<Entrance>) -> Guest {
     guest_who(entrance, PATIENCE).await
 }
 
+/// A guest whose request waits at the entrance.
+async fn guest_outside(entrance: &Arc<Entrance>) -> Guest {
+    let mut guest = guest(entrance).await;
+    has_had_its_turn(entrance, &guest).await;
+    guest.asks().await;
+    guest.is_noticed().await;
+    guest
+}
+
 /// A guest who may be silent for so long.
 async fn guest_who(entrance: &Arc<Entrance>, quiet: Duration) -> Guest {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-    let (stream, _) = listener.accept().await.unwrap();
-    let callers = Callers::new(PATIENCE, Arc::clone(entrance));
-    let caller = callers.arrived([127, 0, 0, 1].into(), Way::BARE);
-    let connections = Budget::new(Capacity::Connections, 1, 0);
-    let taken = Taken::of(connections, caller.holders(), 1).unwrap();
-    let place = Place { _taken: taken, _registered: callers.register(&caller) };
     let times = Times { header: PATIENCE, quiet, rest: PATIENCE };
-    let connection = Connection::new(Wire::Bare(stream), place, Arc::clone(&caller), times);
+    let Connected { client, connection, caller, .. } = connected_by(entrance, times).await;
     let (part, parts) = mpsc::unbounded_channel();
     let parts = Arc::new(tokio::sync::Mutex::new(parts));
     let (asking, streams) = (Arc::clone(&caller), Arc::new(AtomicBool::new(false)));
@@ -265,10 +254,7 @@ async fn who_is_let_in_while_nothing_is_read_of_it_keeps_nobody_out() {
 #[tokio::test]
 async fn a_request_that_waits_to_be_let_in_is_answered_by_a_server_that_stops() {
     let entrance = narrow();
-    let mut guest = guest(&entrance).await;
-    has_had_its_turn(&entrance, &guest).await;
-    guest.asks().await;
-    guest.is_noticed().await;
+    let mut guest = guest_outside(&entrance).await;
     assert_eq!(guest.caller.idleness(std::time::Instant::now()), Some(Idleness::Waits));
 
     guest.drain.send(()).unwrap();
@@ -283,10 +269,7 @@ async fn a_request_that_waits_to_be_let_in_is_answered_by_a_server_that_stops() 
 #[tokio::test]
 async fn a_request_that_waits_to_be_let_in_is_answered_when_the_turns_end() {
     let entrance = narrow();
-    let mut guest = guest(&entrance).await;
-    has_had_its_turn(&entrance, &guest).await;
-    guest.asks().await;
-    guest.is_noticed().await;
+    let mut guest = guest_outside(&entrance).await;
 
     entrance.end_turns();
 
