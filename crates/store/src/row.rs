@@ -5,6 +5,13 @@ use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 /// The columns of a [`Row`], in the order of its fields.
 pub(crate) const COLUMNS: &str = "id, uuid, kind, key, cv, modified, refs, body";
 
+/// Returns the columns of a [`Row`] of a table that a statement names so.
+pub(crate) fn columns(table: &str) -> String {
+    let columns: Vec<String> =
+        COLUMNS.split(", ").map(|column| format!("{table}.{column}")).collect();
+    columns.join(", ")
+}
+
 /// Number of id bits within a block: documents are counted by blocks of 4,096 ids.
 pub(crate) const BLOCK_BITS: u32 = 12;
 

@@ -61,13 +61,19 @@ pub fn run(options: &Options, district: &Path) -> Done {
         stores.iter().map(|store| Served::start(options, store)).collect();
     let mut served = served?;
     for round in 0..options.rounds {
-        for (at, served) in served.iter_mut().enumerate() {
-            served.by_id(options, round, at, &mut figures)?;
-            served.pages(round, at, &mut figures)?;
+        for turn in 0..served.len() {
+            let at = turn_of(turn, served.len(), round);
+            served[at].by_id(options, round, at, &mut figures)?;
         }
+        Served::pages(&mut served, round, &mut figures)?;
     }
     for (at, served) in served.iter_mut().enumerate() {
         served.tails(at, &mut figures);
     }
     figures.judge()
+}
+
+/// Returns whose turn it is: now the first store begins, and now the last.
+fn turn_of(turn: usize, stores: usize, number: usize) -> usize {
+    if number.is_multiple_of(2) { turn } else { stores - 1 - turn }
 }

@@ -260,7 +260,9 @@ impl Source for Lists {
         let mut rows = vec![];
         while let Some(row) = poll_fn(|context| stream.as_mut().poll_next(context)).await {
             let row = document(&row?)?;
-            bytes.add(&row)?;
+            if !bytes.add(&row)? {
+                break;
+            }
             rows.push(row);
         }
         Ok(rows)

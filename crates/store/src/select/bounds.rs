@@ -8,19 +8,21 @@ mod merge;
 mod sample;
 mod scan;
 mod through;
+mod whole;
 
 use crate::id::DocumentId;
 use crate::list::{ListQuery, Page};
 
 use super::source::Source;
 
-use self::chunk::{CHUNK_MAX, rows};
+use self::chunk::CHUNK_MAX;
 use check::Checks;
 use sample::Sample;
 use scan::Scan;
 
 pub(super) use sample::run_size;
 use through::Throughs;
+use whole::Whole;
 
 /// Returns a page of a list with bounds.
 pub(super) async fn page<S: Source>(source: &S, query: &ListQuery) -> Result<Page, S::Error> {
@@ -35,8 +37,11 @@ pub(super) async fn page<S: Source>(source: &S, query: &ListQuery) -> Result<Pag
         if ids.len() == limit { 0 } else { left.saturating_add(limit - ids.len()) }
     };
     let wanted = limit.saturating_add(usize::try_from(query.skip).unwrap_or(usize::MAX));
-    walk(source, query, wanted, &mut pass).await?;
-    documents(source, &ids).await
+    // What is skipped need not be read whole.
+    let mut whole = (query.skip == 0).then(Whole::default);
+    walk(source, query, wanted, whole.as_mut(), &mut pass).await?;
+    let rows = whole.unwrap_or_default().documents(source, &ids).await?;
+    Ok(Page { rows, is_cut: false })
 }
 
 /// Returns the number of all documents within bounds.
@@ -46,7 +51,7 @@ pub(super) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
         count += found.len() as u64;
         CHUNK_MAX
     };
-    walk(source, query, CHUNK_MAX, &mut pass).await?;
+    walk(source, query, CHUNK_MAX, None, &mut pass).await?;
     Ok(count)
 }
 
@@ -66,35 +71,31 @@ pub(super) async fn cuts<S: Source>(
         }
         CHUNK_MAX
     };
-    walk(source, query, CHUNK_MAX, &mut pass).await?;
+    walk(source, query, CHUNK_MAX, None, &mut pass).await?;
     Ok(sample.cuts(parts, smallest))
 }
 
 /// Passes the numbers of qualifying documents, in order, to `pass`, which returns how many more it
-/// wants; ends at zero.
+/// wants; ends at zero. Documents that are read whole on the way are added to `whole`.
 async fn walk<S: Source>(
     source: &S,
     query: &ListQuery,
     mut wanted: usize,
+    mut whole: Option<&mut Whole>,
     pass: &mut impl FnMut(Vec<i64>) -> usize,
 ) -> Result<(), S::Error> {
     let mut checks = Checks::prepare(source, &query.bounds).await?;
     let mut throughs = Throughs::of(&query.through);
     let marks = checks.marks.max(throughs.marks);
     let mut scan = Scan::begin(source, query, &checks).await?;
-    while let Some(heads) = scan.next(source, query, marks, wanted).await? {
-        let looked_at = heads.len();
+    while let Some(heads) = scan.next(source, query, marks, wanted, whole.as_deref_mut()).await? {
         let within = checks.filter(source, heads).await?;
         let found = throughs.filter(source, within).await?;
-        scan.learn(looked_at, found.len());
+        scan.learn(found.len());
         wanted = pass(found);
         if wanted == 0 {
             break;
         }
     }
     Ok(())
-}
-
-async fn documents<S: Source>(source: &S, ids: &[i64]) -> Result<Page, S::Error> {
-    Ok(Page { rows: rows(source, ids).await?, is_cut: false })
 }

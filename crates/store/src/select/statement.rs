@@ -3,7 +3,7 @@
 use crate::dialect::{Bind, Dialect};
 use crate::id::DocumentId;
 use crate::list::{Among, ListQuery};
-use crate::row::{COLUMNS, References};
+use crate::row::{References, columns};
 use crate::select::condition::condition_sql;
 use crate::sql::Value;
 
@@ -45,10 +45,9 @@ impl Statement {
         arguments.push(i64::from(query.limit).into());
         let limit = arguments.len();
         arguments.push(i64::try_from(query.skip).unwrap_or(i64::MAX).into());
-        let columns: Vec<_> = COLUMNS.split(", ").map(|column| format!("d.{column}")).collect();
         let text = format!(
             "SELECT {} FROM ({} LIMIT ?{limit} OFFSET ?{}) p {}",
-            columns.join(", "),
+            columns("d"),
             candidates.in_order(driver),
             arguments.len(),
             dialect.each("doc", "d", "d.id = p.id"),

@@ -85,7 +85,9 @@ impl Source for File<'_> {
         let mut rows = vec![];
         for row in statement.query_map(params_from_iter(&sql.arguments), document)? {
             let row = row?;
-            bytes.add(&row)?;
+            if !bytes.add(&row)? {
+                break;
+            }
             rows.push(row);
         }
         Ok(rows)

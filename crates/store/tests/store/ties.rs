@@ -314,6 +314,41 @@ fn items_with_few_or_many_members_are_listed_in_order_and_once() {
 }
 
 #[test]
+fn a_bounded_page_of_large_documents_has_as_many_as_fit() {
+    for (store, paper, organization) in stores() {
+        let above = store.kinds(&["above".to_owned()]).unwrap()[0];
+        let mut top = document(organization, "100", vec![]);
+        top.ties = vec![Tie { label: above, item: 100, holder: 100 }];
+        create(&store, top);
+        let top = store.target_blocking(key("100")).unwrap().unwrap().0;
+        let papers: Vec<DocumentId> = (0..7)
+            .map(|n| {
+                let name = format!("paper {n}");
+                let mut new = document(paper, &name, vec![top]);
+                new.references.marks = vec![Some(100)];
+                new.body = format!("{{\"text\":\"{}\"}}", "x".repeat(10 << 20));
+                create(&store, new);
+                store.target_blocking(key(&name)).unwrap().unwrap().0
+            })
+            .collect();
+        let way = Way { steps: [].into(), up: above, past: false };
+        let numbers = [100].into();
+        let test = MarkTest::Reaches { mark: 0, way, numbers, leads: Leads::Reference };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+
+        for (skip, limit, expected) in [(0, 25, 0..6), (0, 6, 0..6), (0, 2, 0..2), (1, 25, 1..7)] {
+            let bounds = Bounds(vec![vec![vec![test.clone()]]]);
+            let query = ListQuery { bounds, skip, limit, ..ListQuery::all(paper) };
+            let page = runtime.block_on(store.list(query)).unwrap();
+
+            let found: Vec<DocumentId> = page.rows.iter().map(|row| row.id).collect();
+            assert_eq!(found, papers[expected], "{limit} after {skip}");
+            assert_eq!(page.is_cut, (skip, limit) == (0, 25), "{limit} after {skip}");
+        }
+    }
+}
+
+#[test]
 fn a_path_follows_all_ties_and_sees_every_change_at_once() {
     for (store, person, _) in stores() {
         let kinds = store.kinds(&["above".to_owned(), "at".to_owned()]).unwrap();

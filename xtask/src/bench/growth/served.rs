@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::compared::{Figures, Kind};
 use super::sized::{Sized, count, spread_out};
+use super::turn_of;
 use crate::bench::figures::measure;
 use crate::bench::load::{LabLoad, Scenario};
 use crate::bench::options::Options;
@@ -48,6 +49,10 @@ struct Pages {
     from: From,
     /// What each of them took, in milliseconds.
     times: Vec<f64>,
+    /// The documents of a round's pages.
+    documents: usize,
+    /// The bytes that the server had read from the disk before them.
+    read_before: u64,
 }
 
 /// Where pages of a list begin.
@@ -76,7 +81,8 @@ impl Served {
         let mut pages = vec![];
         let mut push = |what: &str, askers: &[Client], from| {
             let askers = askers.iter().map(Client::kept).collect();
-            pages.push(Pages { what: what.to_owned(), askers, from, times: vec![] });
+            let what = what.to_owned();
+            pages.push(Pages { what, askers, from, times: vec![], documents: 0, read_before: 0 });
         };
         let all = std::slice::from_ref(&everybody);
         let cursor = From::deep(&everybody, ATTENDANCE.path)?;
@@ -135,36 +141,53 @@ impl Served {
         Ok(())
     }
 
-    /// Reads pages of each kind, no two alike, over kept connections.
-    pub fn pages(&mut self, round: usize, at: usize, figures: &mut Figures) -> Done {
-        for Pages { what, askers, from, times } in &mut self.pages {
-            let mut documents = 0;
-            let read_before = self.server.disk("read_bytes")?;
+    /// Reads pages of each kind, no two alike, over kept connections: a page of each store, by turns.
+    pub fn pages(all: &mut [Self], round: usize, figures: &mut Figures) -> Done {
+        let kinds = all.first().map_or(0, |served| served.pages.len());
+        for kind in 0..kinds {
+            for served in &mut *all {
+                served.pages[kind].documents = 0;
+                served.pages[kind].read_before = served.server.disk("read_bytes")?;
+            }
             for number in 0..PAGES {
-                let path = from.path(number, round, self.events);
-                let asker = number % askers.len();
-                let begun = Instant::now();
-                let answer = askers[asker].send("GET", &path, None).map_err(|e| e.to_string())?;
-                let ms = begun.elapsed().as_secs_f64() * 1e3;
-                figures.push(at, &format!("{what}, ms"), 2, Kind::Slower, ms);
-                times.push(ms);
-                if answer.status != 200 {
-                    return Err(format!("GET {path}: {}", answer.status));
-                }
-                let page: Vec<Value> =
-                    serde_json::from_slice(&answer.body).map_err(|e| format!("{path}: {e}"))?;
-                documents += page.len();
-                if let (From::Tokens(_, tokens), Some(next)) = (&mut *from, answer.next) {
-                    tokens[number] = next;
+                for turn in 0..all.len() {
+                    let at = turn_of(turn, all.len(), number);
+                    let ms = all[at].page(kind, number, round)?;
+                    let what = format!("{}, ms", all[at].pages[kind].what);
+                    figures.push(at, &what, 2, Kind::Slower, ms);
                 }
             }
-            let mean = documents as f64 / PAGES as f64;
-            figures.push(at, &format!("{what}: documents of a page"), 1, Kind::Told, mean);
-            let read = self.server.disk("read_bytes")?.saturating_sub(read_before);
-            let mean = read as f64 / PAGES as f64 / 1e3;
-            figures.push(at, &format!("{what}: KB from the disk a page"), 1, Kind::Told, mean);
+            for (at, Self { server, pages, .. }) in all.iter().enumerate() {
+                let Pages { what, documents, read_before, .. } = &pages[kind];
+                let mean = *documents as f64 / PAGES as f64;
+                figures.push(at, &format!("{what}: documents of a page"), 1, Kind::Told, mean);
+                let read = server.disk("read_bytes")?.saturating_sub(*read_before);
+                let mean = read as f64 / PAGES as f64 / 1e3;
+                figures.push(at, &format!("{what}: KB from the disk a page"), 1, Kind::Told, mean);
+            }
         }
         Ok(())
+    }
+
+    /// Reads a page of a kind, and returns how many milliseconds it took.
+    fn page(&mut self, kind: usize, number: usize, round: usize) -> Result<f64, String> {
+        let Pages { askers, from, times, documents, .. } = &mut self.pages[kind];
+        let path = from.path(number, round, self.events);
+        let asker = number % askers.len();
+        let begun = Instant::now();
+        let answer = askers[asker].send("GET", &path, None).map_err(|e| e.to_string())?;
+        let ms = begun.elapsed().as_secs_f64() * 1e3;
+        times.push(ms);
+        if answer.status != 200 {
+            return Err(format!("GET {path}: {}", answer.status));
+        }
+        let page: Vec<Value> =
+            serde_json::from_slice(&answer.body).map_err(|e| format!("{path}: {e}"))?;
+        *documents += page.len();
+        if let (From::Tokens(_, tokens), Some(next)) = (from, answer.next) {
+            tokens[number] = next;
+        }
+        Ok(ms)
     }
 
     /// Tells the 99th percentiles of the pages of all rounds.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::error::StoreError;
 use crate::id::DocumentId;
 use crate::list::ListQuery;
-use crate::row::Row;
+use crate::row::{Row, columns};
 use crate::select::Statement;
 use crate::select::source::{Bytes, Source};
 
@@ -15,21 +15,24 @@ pub(super) const CHUNK_MAX: usize = 16_384;
 /// Fewest documents that are examined at once.
 pub(super) const CHUNK_MIN: usize = 256;
 
-/// Returns documents by their numbers, in order.
-pub(super) async fn rows<S: Source>(source: &S, ids: &[i64]) -> Result<Vec<Row>, S::Error> {
+/// Returns documents by their numbers, in order; `bytes` has to have room for all of them.
+pub(super) async fn rows<S: Source>(
+    source: &S,
+    ids: &[i64],
+    bytes: &mut Bytes,
+) -> Result<Vec<Row>, S::Error> {
     if ids.is_empty() {
         return Ok(vec![]);
     }
-    let columns: Vec<_> = crate::row::COLUMNS.split(", ").map(|c| format!("d.{c}")).collect();
     let text = format!(
         "SELECT {} FROM {} i {}",
-        columns.join(", "),
+        columns("d"),
         S::DIALECT.numbers("?1"),
         S::DIALECT.each("doc", "d", "d.id = i.x")
     );
     let arguments = vec![S::DIALECT.list(ids.iter().copied())];
     let statement = Statement { text, arguments };
-    let mut rows = source.documents(&statement, &mut Bytes::default()).await?;
+    let mut rows = source.documents(&statement, bytes).await?;
     rows.sort_unstable_by_key(|row| row.id);
     Ok(rows)
 }

@@ -1,8 +1,9 @@
 //! Chooses where a list with bounds searches for its documents.
 
 use super::chunk::{CHUNK_MAX, CHUNK_MIN, after};
+use super::whole::Whole;
 use crate::list::{Leads, ListQuery};
-use crate::row::References;
+use crate::row::{References, columns};
 use crate::select::bounds::check::{Check, Checks};
 use crate::select::bounds::merge::{Lead, Merge};
 use crate::select::driver::driver;
@@ -13,12 +14,17 @@ use crate::sql::Value;
 
 /// Most documents whose referrers are merged.
 const TARGETS_MAX: usize = 1_000;
+/// Candidates are read whole if at least this share of them is expected to pass.
+const WHOLE_MIN: f64 = 0.8;
+
 /// A scan of candidates in order of creation.
 pub(super) struct Scan {
     mode: Mode,
     /// Everything up to this number has been examined.
     after: i64,
-    /// The share of examined candidates that passed.
+    /// How many candidates the last chunk had, before the list's own tests where these come after.
+    looked_at: usize,
+    /// The share of them that passed.
     share: f64,
     is_over: bool,
 }
@@ -44,7 +50,7 @@ impl Scan {
         } else {
             (Self::choose(source, query, checks).await?, false)
         };
-        Ok(Self { mode, after: query.after.0, share: 1.0, is_over })
+        Ok(Self { mode, after: query.after.0, looked_at: 0, share: 1.0, is_over })
     }
 
     async fn choose<S: Source>(
@@ -121,42 +127,56 @@ impl Scan {
     }
 
     /// Returns the next candidates with their marks, about as many as `wanted` results need;
-    /// [`None`] after the last.
+    /// [`None`] after the last. If nearly all are expected to pass, they are read whole and added to `whole`.
     pub(super) async fn next<S: Source>(
         &mut self,
         source: &S,
         query: &ListQuery,
         marks: usize,
         wanted: usize,
+        whole: Option<&mut Whole>,
     ) -> Result<Option<Vec<Head>>, S::Error> {
         if self.is_over {
             return Ok(None);
         }
+        let whole = whole.filter(|_| self.share >= WHOLE_MIN);
         let enough = self.enough(wanted);
-        let heads = match &mut self.mode {
+        // A few more heads than needed cost less than another chunk.
+        let enough = if whole.is_some() { enough } else { enough.max(CHUNK_MIN) };
+        let candidates = match &mut self.mode {
             Mode::Base(driver) => {
                 // A window's changes are sorted again each time.
                 let enough = if *driver == Driver::Changes { CHUNK_MAX * 4 } else { enough };
-                let query = after(query, self.after);
-                let statement = Statement::heads(S::DIALECT, &query, *driver, marks, enough);
-                let heads = source.heads(&statement).await?;
-                self.is_over = heads.len() < enough;
-                heads
+                Candidates::Query(after(query, self.after), *driver, enough)
             }
             Mode::Documents(documents) => {
-                let statement = of_documents::<S>(query, documents, marks);
                 self.is_over = true;
-                source.heads(&statement).await?
+                Candidates::Numbers(std::mem::take(documents))
             }
             Mode::Merge(merge) => {
-                let ids = merge.next(source, enough).await?;
+                let numbers = merge.next(source, enough).await?;
                 self.is_over = merge.is_over();
-                source.heads(&of_documents::<S>(query, &ids, marks)).await?
+                Candidates::Numbers(numbers)
             }
         };
-        if let (Mode::Base(_), Some((last, _))) = (&self.mode, heads.last()) {
-            self.after = *last;
-        }
+        let read = match whole {
+            Some(whole) if candidates.count_max() <= enough => {
+                whole.read(source, &candidates.whole::<S>(query), marks).await?
+            }
+            _ => None,
+        };
+        let heads = match read {
+            Some(heads) => heads,
+            None => source.heads(&candidates.heads::<S>(query, marks)).await?,
+        };
+        self.looked_at = match candidates {
+            Candidates::Query(_, _, count) => {
+                self.is_over = heads.len() < count;
+                self.after = heads.last().map_or(self.after, |(last, _)| *last);
+                heads.len()
+            }
+            Candidates::Numbers(numbers) => numbers.len(),
+        };
         Ok(Some(heads))
     }
 
@@ -169,37 +189,86 @@ impl Scan {
             reason = "an estimate, cut to its bounds"
         )]
         let enough = (wanted.min(CHUNK_MAX) as f64 / self.share * 1.1) as usize;
-        enough.clamp(CHUNK_MIN, CHUNK_MAX)
+        enough.clamp(1, CHUNK_MAX)
     }
 
-    /// Records how many candidates have passed.
-    pub(super) fn learn(&mut self, looked_at: usize, passed: usize) {
-        if looked_at > 0 {
+    /// Records how many candidates of the last chunk have passed.
+    pub(super) fn learn(&mut self, passed: usize) {
+        if self.looked_at > 0 {
             #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-            let share = passed as f64 / looked_at as f64;
+            let share = passed as f64 / self.looked_at as f64;
             self.share = share.clamp(0.01, 1.0);
         }
     }
 }
 
-fn of_documents<S: Source>(query: &ListQuery, documents: &[i64], marks: usize) -> Statement {
-    let head = i64::try_from(References::head_bytes(marks)).unwrap_or(i64::MAX);
+/// The candidates of a chunk.
+enum Candidates {
+    /// The first few of a query.
+    Query(ListQuery, Driver, usize),
+    /// Those of these documents that pass the list's own tests.
+    Numbers(Vec<i64>),
+}
+
+impl Candidates {
+    /// Returns how many there can be.
+    fn count_max(&self) -> usize {
+        match self {
+            Self::Query(_, _, count) => *count,
+            Self::Numbers(numbers) => numbers.len(),
+        }
+    }
+
+    /// Returns the statement for their numbers and first marks.
+    fn heads<S: Source>(&self, list: &ListQuery, marks: usize) -> Statement {
+        match self {
+            Self::Query(query, driver, count) => {
+                Statement::heads(S::DIALECT, query, *driver, marks, *count)
+            }
+            Self::Numbers(numbers) => {
+                let bytes = i64::try_from(References::head_bytes(marks)).unwrap_or(i64::MAX);
+                let columns = format!("d.id, substr(d.refs, 1, {})", S::DIALECT.whole("?5"));
+                of_numbers::<S>(&columns, list, numbers, Some(bytes.into()))
+            }
+        }
+    }
+
+    /// Returns the statement for the documents.
+    fn whole<S: Source>(&self, list: &ListQuery) -> Statement {
+        match self {
+            Self::Query(query, driver, count) => {
+                let limit = u32::try_from(*count).unwrap_or(u32::MAX);
+                let query = ListQuery { limit, skip: 0, ..query.clone() };
+                Statement::page(S::DIALECT, &query, *driver)
+            }
+            Self::Numbers(numbers) => of_numbers::<S>(&columns("d"), list, numbers, None),
+        }
+    }
+}
+
+/// Returns a statement for columns of those documents, by their numbers, that pass the list's own tests. The
+/// columns may name one more argument, `?5`.
+fn of_numbers<S: Source>(
+    columns: &str,
+    list: &ListQuery,
+    numbers: &[i64],
+    more: Option<Value>,
+) -> Statement {
     let mut arguments: Vec<Value> = vec![
-        S::DIALECT.list(documents.iter().copied()),
-        head.into(),
-        i64::from(query.kind.0).into(),
-        query.after.0.into(),
-        query.upto.0.into(),
+        S::DIALECT.list(numbers.iter().copied()),
+        i64::from(list.kind.0).into(),
+        list.after.0.into(),
+        list.upto.0.into(),
     ];
+    arguments.extend(more);
     let mut bind = |value: Value| {
         arguments.push(value);
         format!("?{}", arguments.len())
     };
-    let mut filter = vec!["d.kind = ?3 AND d.id > ?4 AND d.id <= ?5".to_owned()];
-    filter.extend(tests(S::DIALECT, query, &mut bind));
+    let mut filter = vec!["d.kind = ?2 AND d.id > ?3 AND d.id <= ?4".to_owned()];
+    filter.extend(tests(S::DIALECT, list, &mut bind));
     let text = format!(
-        "SELECT d.id, substr(d.refs, 1, {}) FROM {} n {} WHERE {}",
-        S::DIALECT.whole("?2"),
+        "SELECT {columns} FROM {} n {} WHERE {}",
         S::DIALECT.numbers("?1"),
         S::DIALECT.each("doc", "d", "d.id = n.x"),
         filter.join(" AND "),

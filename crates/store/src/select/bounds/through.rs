@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::chunk::rows;
 use crate::id::NaturalKey;
 use crate::row::Row;
-use crate::select::source::{Head, Source};
+use crate::select::source::{Bytes, Head, Source};
 use crate::select::through;
 use crate::through::{LeadsTo, Through};
 use crate::tie::Start;
@@ -50,7 +50,7 @@ impl<'q> Throughs<'q> {
                     LeadsTo::Mark(at) => marked(some, *at),
                     LeadsTo::Key(key) => {
                         let ids: Vec<i64> = some.iter().map(|(id, _)| *id).collect();
-                        named(&rows(source, &ids).await?, |row| key.of(row))
+                        named(&rows(source, &ids, &mut Bytes::default()).await?, |row| key.of(row))
                     }
                 };
                 learn(source, through, known, &leads).await?;
