@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::StoreError;
@@ -50,6 +51,7 @@ pub(crate) fn prepare_file(
         StoreError::Unusable(format!("cannot open {}: {error}", path.display()))
     })?;
     connection.busy_timeout(BUSY)?;
+    keep_plans(&connection)?;
     connection.pragma_update(None, "page_size", page_bytes)?;
     let version = version(&connection, path)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
@@ -78,10 +80,19 @@ pub(crate) fn open_reader(path: &Path, cache_kib: u32) -> rusqlite::Result<Conne
         | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
+    keep_plans(&connection)?;
     connection.pragma_update(None, "cache_size", -i64::from(cache_kib))?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
+}
+
+/// Lets a prepared statement keep its plan whatever is bound to it. Otherwise SQLite prepares one that has an
+/// argument as its limit anew each time.
+///
+/// Source: <https://www.sqlite.org/queryplanner-ng.html>, query planner stability guarantee.
+fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 /// Creates the file, if it does not exist, so that only its owner may read it; SQLite gives the

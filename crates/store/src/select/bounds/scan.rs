@@ -182,13 +182,14 @@ impl Scan {
 
     /// Estimates how many candidates are needed for `wanted` results.
     fn enough(&self, wanted: usize) -> usize {
+        let more = if self.share < 1.0 { 1.1 } else { 1.0 };
         #[expect(
             clippy::cast_precision_loss,
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "an estimate, cut to its bounds"
         )]
-        let enough = (wanted.min(CHUNK_MAX) as f64 / self.share * 1.1) as usize;
+        let enough = (wanted.min(CHUNK_MAX) as f64 / self.share * more) as usize;
         enough.clamp(1, CHUNK_MAX)
     }
 

@@ -1,5 +1,7 @@
 //! Which indexes the statements use, and what lists of many documents return.
 
+use rusqlite::StatementStatus;
+
 use super::*;
 use crate::condition::Condition;
 use crate::id::KindId;
@@ -142,4 +144,20 @@ fn a_page_is_complete_or_refused() {
     assert_eq!(held.rows.len(), 6);
     let Err(StoreError::TooLarge { bytes_max, fits }) = refused else { panic!("{refused:?}") };
     assert_eq!((bytes_max, fits), (64 << 20, 6));
+}
+
+#[test]
+fn a_statement_is_prepared_once_whatever_its_limit_is() {
+    let store = Store::temporary(&[]).unwrap();
+    let connection = store.shared().file.open_reader().unwrap();
+    for limit in [1, 25, 500] {
+        let query = ListQuery { limit, ..query() };
+        list(&connection, &query).unwrap();
+        let sql = Statement::page(Dialect::Sqlite, &query, Driver::Creation).text;
+
+        let used = connection.prepare_cached(&sql).unwrap();
+
+        assert!(used.get_status(StatementStatus::Run) > 0, "{sql}");
+        assert_eq!(used.get_status(StatementStatus::RePrepare), 0, "{limit}: {sql}");
+    }
 }
