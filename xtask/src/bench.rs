@@ -81,8 +81,10 @@ pub fn run(arguments: &[String]) -> Done {
         println!("Commit {}; {}.\n", machine::commit(), machine::describe());
         return sustained::run(arguments, Path::new("target/bench"));
     }
+    let has_mode = arguments.iter().any(|argument| mode(argument).is_some());
     let options = Options {
-        rounds: number("--rounds", 5)?,
+        // A round of the usual works uses up dates of documents.
+        rounds: number("--rounds", if has_mode { 5 } else { 2 })?,
         seconds: u32::try_from(number("--seconds", 4)?).map_err(|e| e.to_string())?,
         documents: number("--documents", 1_000_000)?,
         sizes: sizes(arguments)?,

@@ -24,7 +24,7 @@ use super::options::Options;
 use super::server::{STORE, Server};
 use crate::house::Done;
 
-/// How often a server is killed while it writes.
+/// How often a server is killed while it writes; nothing that it has acknowledged may be missing then.
 const KILLS: u32 = 3;
 
 /// Measures each size in each round, and compares the last with the first.

@@ -14,9 +14,8 @@ use crate::house::Done;
 /// The first number of a run, each standing for a thousand serial numbers, so that the documents of two runs
 /// never collide; the district's own documents are below it.
 const FIRST: u32 = 100;
-/// The most rounds: each round and the rehearsal use up 105 numbers for each second of a work, and the lab has
-/// dates for three million serial numbers.
-const ROUNDS_MAX: usize = 5;
+/// The first number that a run must not use: the lab has dates for three million serial numbers.
+const END: u32 = 3_000;
 
 /// Runs every measurement in each round, one after the other; the first round is a rehearsal.
 ///
@@ -25,8 +24,11 @@ const ROUNDS_MAX: usize = 5;
 /// still has in memory from the creates before, affects all of them equally.
 pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
     let folder = &options.folder;
-    if options.rounds > ROUNDS_MAX {
-        return Err(format!("there are dates for {ROUNDS_MAX} rounds of creates, no more"));
+    let used: u32 = WORKS.iter().flat_map(|works| works.iter().map(|work| work.numbers)).sum();
+    let rounds_max = (END - FIRST) / (used * options.seconds);
+    if options.rounds >= rounds_max as usize {
+        let rounds_max = rounds_max.saturating_sub(1);
+        return Err(format!("there are dates for {rounds_max} rounds of creates, no more"));
     }
     let every = Every::make(folder)?;
     let mut subjects = vec![Subject::start(options, district, &every, &Build::present())?];
@@ -156,14 +158,14 @@ const WORKS: &[&[Work]] = &[
             name: "durable create with three references",
             send: |s| (&s.create_all, &s.everybody),
             cpu: Cpu::Server,
-            numbers: 40,
+            numbers: 60,
             beside_first: None,
         },
         Work {
             name: "durable create with three references, RelationshipsWithEdOrgsAndPeople",
             send: |s| (&s.create_all, &s.related),
             cpu: Cpu::Server,
-            numbers: 40,
+            numbers: 60,
             beside_first: Some(
                 "durable create, RelationshipsWithEdOrgsAndPeople, % of the rate of all",
             ),
@@ -173,7 +175,7 @@ const WORKS: &[&[Work]] = &[
         name: "durable create with three references, NamespaceBased",
         send: |s| (&s.create_own, &s.confined),
         cpu: Cpu::No,
-        numbers: 40,
+        numbers: 60,
         beside_first: None,
     }],
     &[Work {

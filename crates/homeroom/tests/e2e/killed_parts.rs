@@ -19,7 +19,7 @@ use uploads::{
 
 use crate::durability::{all_students, as_read};
 use crate::support::{
-    Client, Learning, Place, Random, STUDENTS, Server, Wire, eventually, student,
+    Client, Learning, Place, Random, STUDENTS, Server, Wire, eventually, metric, student,
 };
 
 /// How many write documents, commit and upload at the same time.
@@ -61,6 +61,11 @@ impl Counts {
     }
 
     fn are_enough(&self) -> bool {
+        self.reach(|enough| enough)
+    }
+
+    /// Returns whether there are as many of each as a function makes of what is enough.
+    fn reach(&self, wanted: impl Fn(usize) -> usize) -> bool {
         [
             (&self.documents, DOCUMENTS),
             (&self.commits, COMMITS),
@@ -69,7 +74,7 @@ impl Counts {
             (&self.revocations, REVOCATIONS),
         ]
         .iter()
-        .all(|(count, least)| count.load(Ordering::Relaxed) >= *least)
+        .all(|(count, enough)| count.load(Ordering::Relaxed) >= wanted(*enough))
     }
 }
 
@@ -218,14 +223,18 @@ impl Attack<'_> {
                 .collect();
             let client = server.client();
             let revoking = scope.spawn(move || revoke(client, self.of_tokens, counts));
-            eventually("enough of all is acknowledged", || {
-                let has_failed = writers.iter().any(ScopedJoinHandle::is_finished)
+            let has_failed = || {
+                writers.iter().any(ScopedJoinHandle::is_finished)
                     || learners.iter().any(ScopedJoinHandle::is_finished)
                     || uploaders.iter().any(ScopedJoinHandle::is_finished)
-                    || revoking.is_finished();
-                has_failed || counts.are_enough()
-            });
+                    || revoking.is_finished()
+            };
+            eventually("one of each is acknowledged", || has_failed() || counts.reach(|_| 1));
+            let forgotten = || metric(&server, "homeroom_store_forgotten_total");
+            let before = forgotten();
+            eventually("enough of all is acknowledged", || has_failed() || counts.are_enough());
             std::thread::sleep(more);
+            assert_eq!(forgotten(), before, "no part makes the writer forget what it remembers");
             let mut half = self.half_of_a_chunk(&server);
             server.kill();
             half.rest();

@@ -137,6 +137,7 @@ fn metrics_keep_the_rules_of_both_formats_and_have_what_an_operator_needs() {
         "homeroom_store_free_bytes",
         "homeroom_store_commits_total",
         "homeroom_store_sync_seconds_total",
+        "homeroom_store_forgotten_total",
         "homeroom_store_phase_seconds_bucket",
         "homeroom_store_writes_waiting",
         "homeroom_budget_size",

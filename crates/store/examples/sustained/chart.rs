@@ -8,12 +8,14 @@ const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 170.0;
 const LEFT: f64 = 70.0;
 const TOP: f64 = 30.0;
+/// What is counted as a page, whatever size the store's pages have.
+const PAGE_BYTES: f64 = 4_096.0;
 
 /// One line of a panel: its name, its colour, its value in a second.
 type Line = (&'static str, &'static str, fn(&Second) -> f64);
 
 /// The panels from top to bottom: title and lines.
-const PANELS: [(&str, &[Line]); 4] = [
+const PANELS: [(&str, &[Line]); 8] = [
     (
         "a second",
         &[
@@ -31,9 +33,31 @@ const PANELS: [(&str, &[Line]); 4] = [
         ],
     ),
     ("MiB", &[("log", "#3c8a2e", |second| as_float(second.log_bytes >> 20))]),
+    ("MiB", &[("file", "#3c8a2e", |second| as_float(second.file_bytes >> 20))]),
+    (
+        "ms each",
+        &[
+            ("commit", "#1a6fb0", |second| second.commit_ms),
+            ("sync of the file", "#b05a1a", |second| second.file_sync_ms),
+        ],
+    ),
+    (
+        "syncs a second",
+        &[
+            ("log", "#1a6fb0", |second| as_float(second.log_syncs.unwrap_or(0))),
+            ("file", "#b05a1a", |second| as_float(second.file_syncs)),
+        ],
+    ),
     (
         "MB/s to the disk",
         &[("written", "#6a3ca0", |second| as_float(second.written.unwrap_or(0)) / 1e6)],
+    ),
+    (
+        "pages of 4 KiB each",
+        &[("written", "#6a3ca0", |second| {
+            let requests = as_float(second.requests.max(1) as u64);
+            as_float(second.written.unwrap_or(0)) / PAGE_BYTES / requests
+        })],
     ),
 ];
 
@@ -51,10 +75,11 @@ pub fn svg(seconds: &[Second]) -> String {
         let top = (HEIGHT + TOP).mul_add(as_float(at as u64), TOP);
         let greatest = lines.iter().flat_map(|(.., value)| seconds.iter().map(value));
         let greatest = greatest.fold(1.0, f64::max);
+        let digits = if greatest < 10.0 { 1 } else { 0 };
         _ = writeln!(
             text,
             "<rect x=\"{LEFT}\" y=\"{top}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" \
-             stroke=\"#ccc\"/>\n<text x=\"{x}\" y=\"{y}\" text-anchor=\"end\">{greatest:.0}</text>\n\
+             stroke=\"#ccc\"/>\n<text x=\"{x}\" y=\"{y}\" text-anchor=\"end\">{greatest:.digits$}</text>\n\
              <text x=\"{x}\" y=\"{bottom}\" text-anchor=\"end\">0</text>",
             x = LEFT - 6.0,
             y = top + 10.0,

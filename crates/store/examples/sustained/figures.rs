@@ -57,15 +57,21 @@ pub struct Second {
     pub parts_p99: f64,
     pub log_bytes: u64,
     pub file_bytes: u64,
-    /// Transactions that became durable, each by one sync of the log, and their mean time.
+    /// Transactions that became durable, and the mean time of that: SQLite writes their pages to the log and syncs it;
+    /// on PostgreSQL it includes the last statements.
     pub commits: u64,
     pub commit_ms: f64,
+    /// Syncs of the log, where the store tells.
+    pub log_syncs: Option<u64>,
+    /// SQLite: syncs of the file, and their mean time.
+    pub file_syncs: u64,
+    pub file_sync_ms: f64,
     /// Copies of the log into the file, and their mean time.
     pub checkpoints: u64,
     pub checkpoint_ms: f64,
     /// How long the writer waited while the log began anew.
     pub restart_ms: f64,
-    /// Bytes that this process had the kernel write.
+    /// Bytes that reached the kernel: from this process, or from PostgreSQL's server, where it tells.
     pub written: Option<u64>,
 }
 
@@ -111,6 +117,11 @@ impl Figures {
                 let checkpoints = after.checkpoints - before.checkpoints;
                 let copying = after.checkpoint_time.saturating_sub(before.checkpoint_time);
                 let restarting = after.restart_time.saturating_sub(before.restart_time);
+                let (file_syncs, syncing) = (
+                    after.file_syncs - before.file_syncs,
+                    after.file_sync_time.saturating_sub(before.file_sync_time),
+                );
+                let log_syncs = after.log_syncs.zip(before.log_syncs);
                 let written = after.written.zip(before.written);
                 Second {
                     at: second,
@@ -122,6 +133,9 @@ impl Figures {
                     file_bytes: after.file_bytes,
                     commits,
                     commit_ms: time.as_secs_f64() * 1_000.0 / as_float(commits.max(1)),
+                    log_syncs: log_syncs.map(|(after, before)| after.saturating_sub(before)),
+                    file_syncs,
+                    file_sync_ms: syncing.as_secs_f64() * 1_000.0 / as_float(file_syncs.max(1)),
                     checkpoints,
                     checkpoint_ms: copying.as_secs_f64() * 1_000.0 / as_float(checkpoints.max(1)),
                     restart_ms: restarting.as_secs_f64() * 1_000.0,
@@ -187,9 +201,9 @@ pub fn quantile(sorted: &[u32], share: usize) -> f64 {
 pub fn print(seconds: &[Second], what: &str) {
     println!(
         "| second | {what}/s | p50 ms | worst p99 ms | worst p99.9 ms | log MiB | file MiB | \
-         KB each | commits/s | commit ms | checkpoints/s | checkpoint ms | worst restarts ms/s | part commits/s | \
-         their worst p99 ms |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+         KB each | commits/s | commit ms | log syncs/s | file syncs/s | worst file sync ms | checkpoints/s | \
+         checkpoint ms | worst restarts ms/s | part commits/s | their worst p99 ms |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     for some in seconds.chunks(10) {
         let Some(last) = some.last() else { continue };
@@ -199,8 +213,8 @@ pub fn print(seconds: &[Second], what: &str) {
         let requests: usize = some.iter().map(|second| second.requests).sum();
         let bytes = kilobytes(some).map_or(String::new(), |kilobytes| format!("{kilobytes:.1}"));
         println!(
-            "| {} | {} | {:.1} | {:.1} | {:.1} | {} | {} | {bytes} | {:.0} | {:.2} | {:.1} | {:.0} | \
-             {:.0} | {:.0} | {:.1} |",
+            "| {} | {} | {:.1} | {:.1} | {:.1} | {} | {} | {bytes} | {:.0} | {:.2} | {:.0} | {:.1} | {:.0} | \
+             {:.1} | {:.0} | {:.0} | {:.0} | {:.1} |",
             last.at + 1,
             requests / some.len(),
             mean(|second| second.quantiles[0]),
@@ -210,6 +224,9 @@ pub fn print(seconds: &[Second], what: &str) {
             last.file_bytes >> 20,
             mean(|second| as_float(second.commits)),
             mean(|second| second.commit_ms),
+            mean(|second| as_float(second.log_syncs.unwrap_or(0))),
+            mean(|second| as_float(second.file_syncs)),
+            worst(|second| second.file_sync_ms),
             mean(|second| as_float(second.checkpoints)),
             worst(|second| second.checkpoint_ms),
             worst(|second| second.restart_ms),
@@ -221,7 +238,7 @@ pub fn print(seconds: &[Second], what: &str) {
 
 /// The names of the values of a second, as they are written to files; requests of clients that only create are
 /// creates.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 18] = [
     "second",
     "requests",
     "p50Ms",
@@ -232,6 +249,9 @@ const NAMES: [&str; 15] = [
     "bytesWritten",
     "commits",
     "commitMs",
+    "logSyncs",
+    "fileSyncs",
+    "fileSyncMs",
     "checkpoints",
     "checkpointMs",
     "restartMs",
@@ -240,8 +260,9 @@ const NAMES: [&str; 15] = [
 ];
 
 /// Returns the values of a second, in the order of [`NAMES`]; an unknown one is `null`.
-fn values(second: &Second) -> [String; 15] {
+fn values(second: &Second) -> [String; 18] {
     let [p50, p99, p999] = second.quantiles;
+    let or_null = |known: Option<u64>| known.map_or("null".to_owned(), |known| known.to_string());
     [
         second.at.to_string(),
         second.requests.to_string(),
@@ -250,9 +271,12 @@ fn values(second: &Second) -> [String; 15] {
         format!("{p999:.3}"),
         second.log_bytes.to_string(),
         second.file_bytes.to_string(),
-        second.written.map_or("null".to_owned(), |bytes| bytes.to_string()),
+        or_null(second.written),
         second.commits.to_string(),
         format!("{:.3}", second.commit_ms),
+        or_null(second.log_syncs),
+        second.file_syncs.to_string(),
+        format!("{:.3}", second.file_sync_ms),
         second.checkpoints.to_string(),
         format!("{:.3}", second.checkpoint_ms),
         format!("{:.3}", second.restart_ms),

@@ -13,8 +13,8 @@
 //! validated, there is no HTTP, and all clients are tasks of one thread. What it costs the whole server is measured
 //! by `cargo xtask bench --held` and `--mix`.
 //!
-//! Where `/proc` does not tell, and for PostgreSQL, whose server writes, the bytes that reach the disk
-//! are missing; there, the log is what was written to it since the start.
+//! Bytes written are this process's, or those that PostgreSQL's server counts; they are missing where neither is
+//! told. PostgreSQL's log is what was written to it since the start.
 #![expect(clippy::disallowed_methods, reason = "an example measures")]
 
 mod chart;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use homeroom_store::{Sql, Store, StoreUrl};
+use homeroom_store::{Phase, Sql, Store, StoreUrl};
 
 /// What is known at one moment.
 #[derive(Default, Clone, Copy)]
@@ -14,12 +14,22 @@ pub struct Sample {
     pub checkpoints: u64,
     pub checkpoint_time: Duration,
     pub restart_time: Duration,
+    /// Syncs of the log: SQLite has one for each commit.
+    pub log_syncs: Option<u64>,
+    /// SQLite: syncs of the file, beside the writer.
+    pub file_syncs: u64,
+    pub file_sync_time: Duration,
     pub written: Option<u64>,
 }
 
 /// The position in PostgreSQL's log and the size of its database.
 const ON_POSTGRES: &str = "SELECT CAST(pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS bigint), \
      CAST(pg_database_size(current_database()) AS bigint)";
+/// Syncs of PostgreSQL's log, and what the server has written: its log, and pages of its files. Not every version
+/// tells both in these views.
+const WRITTEN_ON_POSTGRES: &str = "SELECT CAST(wal_sync AS bigint), \
+     CAST(wal_bytes AS bigint) + (SELECT CAST((buffers_checkpoint + buffers_clean + buffers_backend) * \
+     CAST(current_setting('block_size') AS bigint) AS bigint) FROM pg_stat_bgwriter) FROM pg_stat_wal";
 
 /// Looks at the store once a second.
 pub async fn sample(store: Store, begun: Instant, seconds: u64) -> Vec<Sample> {
@@ -38,20 +48,28 @@ pub async fn sample(store: Store, begun: Instant, seconds: u64) -> Vec<Sample> {
             checkpoints: load.checkpoints,
             checkpoint_time: load.checkpoint_time,
             restart_time: load.restart_time,
-            written: written().filter(|_| !is_postgres),
+            log_syncs: Some(load.commits),
+            file_syncs: 0,
+            file_sync_time: Duration::ZERO,
+            written: written(),
         };
+        if let Some(sync) = store.phases().iter().find(|times| times.phase == Phase::Sync) {
+            (sample.file_syncs, sample.file_sync_time) = (sync.count(), sync.sum);
+        }
         if is_postgres {
-            let (log, file) = on_postgres(&store).await.unwrap_or_default();
+            let (log, file) = two(&store, ON_POSTGRES).await.unwrap_or_default();
             sample.log_bytes = log - *log_start.get_or_insert(log);
             sample.file_bytes = file;
+            (sample.log_syncs, sample.written) = two(&store, WRITTEN_ON_POSTGRES).await.unzip();
         }
         samples.push(sample);
     }
     samples
 }
 
-async fn on_postgres(store: &Store) -> Option<(u64, u64)> {
-    let rows = store.query(Sql::new(ON_POSTGRES, vec![])).await.ok()?;
+/// Returns the two numbers that a statement finds, where it can be run.
+async fn two(store: &Store, statement: &'static str) -> Option<(u64, u64)> {
+    let rows = store.query(Sql::new(statement, vec![])).await.ok()?;
     let number = |at: usize| u64::try_from(rows.first()?.get(at)?.as_integer()?).ok();
     Some((number(0)?, number(1)?))
 }

@@ -253,6 +253,8 @@ impl Source for Lists {
 
     const DIALECT: Dialect = Dialect::Postgres;
 
+    const ENDS_EARLY: bool = false;
+
     async fn documents(&self, sql: &Statement, bytes: &mut Bytes) -> Result<Vec<Row>, Fault> {
         let arguments = sql.arguments.iter().map(|value| value as &(dyn ToSql + Sync));
         let stream = self.0.stream(&sql.text, arguments).await?;

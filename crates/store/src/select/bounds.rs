@@ -4,11 +4,11 @@
 
 mod check;
 mod chunk;
+mod kept;
 mod merge;
 mod sample;
 mod scan;
 mod through;
-mod whole;
 
 use crate::id::DocumentId;
 use crate::list::{ListQuery, Page};
@@ -17,30 +17,39 @@ use super::source::Source;
 
 use self::chunk::CHUNK_MAX;
 use check::Checks;
+use kept::Kept;
 use sample::Sample;
 use scan::Scan;
 
 pub(super) use sample::run_size;
 use through::Throughs;
-use whole::Whole;
+
+/// How many more documents a walk has to find.
+struct More {
+    count: usize,
+    /// Whether they are the page's own, and not only passed over or counted.
+    is_page: bool,
+}
 
 /// Returns a page of a list with bounds.
 pub(super) async fn page<S: Source>(source: &S, query: &ListQuery) -> Result<Page, S::Error> {
     let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
-    let mut skip = query.skip;
+    let mut skip = usize::try_from(query.skip).unwrap_or(usize::MAX);
     let mut ids: Vec<i64> = vec![];
-    let mut pass = |found: Vec<i64>| {
-        let passed_over = usize::try_from(skip).unwrap_or(usize::MAX).min(found.len());
-        skip -= passed_over as u64;
-        ids.extend(found.into_iter().skip(passed_over).take(limit - ids.len()));
-        let left = usize::try_from(skip).unwrap_or(usize::MAX);
-        if ids.len() == limit { 0 } else { left.saturating_add(limit - ids.len()) }
+    let more = |skip: usize, found: usize| match skip {
+        0 => More { count: limit - found, is_page: true },
+        left => More { count: left, is_page: false },
     };
-    let wanted = limit.saturating_add(usize::try_from(query.skip).unwrap_or(usize::MAX));
-    // What is skipped need not be read whole.
-    let mut whole = (query.skip == 0).then(Whole::default);
-    walk(source, query, wanted, whole.as_mut(), &mut pass).await?;
-    let rows = whole.unwrap_or_default().documents(source, &ids).await?;
+    let first = more(skip, 0);
+    let mut pass = |found: Vec<i64>| {
+        let passed_over = skip.min(found.len());
+        skip -= passed_over;
+        ids.extend(found.into_iter().skip(passed_over).take(limit - ids.len()));
+        more(skip, ids.len())
+    };
+    let mut kept = Kept::default();
+    walk(source, query, first, &mut kept, &mut pass).await?;
+    let rows = kept.documents(source, &ids).await?;
     Ok(Page { rows, is_cut: false })
 }
 
@@ -49,9 +58,9 @@ pub(super) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
     let mut count = 0;
     let mut pass = |found: Vec<i64>| {
         count += found.len() as u64;
-        CHUNK_MAX
+        ALL
     };
-    walk(source, query, CHUNK_MAX, None, &mut pass).await?;
+    walk(source, query, ALL, &mut Kept::default(), &mut pass).await?;
     Ok(count)
 }
 
@@ -69,31 +78,37 @@ pub(super) async fn cuts<S: Source>(
         for id in found {
             sample.take(id);
         }
-        CHUNK_MAX
+        ALL
     };
-    walk(source, query, CHUNK_MAX, None, &mut pass).await?;
+    walk(source, query, ALL, &mut Kept::default(), &mut pass).await?;
     Ok(sample.cuts(parts, smallest))
 }
 
+/// As many as there are.
+const ALL: More = More { count: CHUNK_MAX, is_page: false };
+
 /// Passes the numbers of qualifying documents, in order, to `pass`, which returns how many more it
-/// wants; ends at zero. Documents that are read whole on the way are added to `whole`.
+/// wants; ends at zero. Documents of the page that are read on the way are kept.
 async fn walk<S: Source>(
     source: &S,
     query: &ListQuery,
-    mut wanted: usize,
-    mut whole: Option<&mut Whole>,
-    pass: &mut impl FnMut(Vec<i64>) -> usize,
+    mut more: More,
+    kept: &mut Kept,
+    pass: &mut impl FnMut(Vec<i64>) -> More,
 ) -> Result<(), S::Error> {
     let mut checks = Checks::prepare(source, &query.bounds).await?;
     let mut throughs = Throughs::of(&query.through);
     let marks = checks.marks.max(throughs.marks);
     let mut scan = Scan::begin(source, query, &checks).await?;
-    while let Some(heads) = scan.next(source, query, marks, wanted, whole.as_deref_mut()).await? {
+    let mut last = None;
+    while let Some(heads) = scan.next(source, query, marks, &more, kept).await? {
         let within = checks.filter(source, heads).await?;
         let found = throughs.filter(source, within).await?;
         scan.learn(found.len());
-        wanted = pass(found);
-        if wanted == 0 {
+        kept.retain(last, &found);
+        last = found.last().copied().or(last);
+        more = pass(found);
+        if more.count == 0 {
             break;
         }
     }

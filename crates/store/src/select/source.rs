@@ -14,7 +14,11 @@ pub(crate) trait Source {
     /// The SQL dialect of the statements.
     const DIALECT: Dialect;
 
-    /// Returns documents, from rows of [`crate::row::COLUMNS`], as far as `bytes` has room for them.
+    /// Whether rows that nobody wants any more cost nothing: a file's are not even looked for, but a server sends
+    /// them, and the next answer comes behind them.
+    const ENDS_EARLY: bool;
+
+    /// Returns documents, from rows of [`crate::row::COLUMNS`], as long as they fit into a page with `bytes`.
     async fn documents(&self, sql: &Statement, bytes: &mut Bytes) -> Result<Vec<Row>, Self::Error>;
 
     /// Returns document numbers with the marks at the start of their packed references.
@@ -30,33 +34,32 @@ pub(crate) type Head = (i64, Vec<Option<i64>>);
 /// The bytes of a page so far, and the number of its documents.
 #[derive(Debug, Default)]
 pub(crate) struct Bytes {
-    bytes: usize,
+    sum: usize,
     documents: u32,
-    /// Whether a document that does not fit is no error.
-    may_be_full: bool,
+    may_exceed: bool,
 }
 
 impl Bytes {
-    /// Returns those of documents of which only as many are wanted as fit.
-    pub(crate) fn that_may_be_full() -> Self {
-        Self { may_be_full: true, ..Self::default() }
+    /// Begins a sum that may exceed a page; reading ends where it does.
+    pub(crate) fn that_may_exceed() -> Self {
+        Self { may_exceed: true, ..Self::default() }
     }
 
-    /// Adds a document. Returns whether it fits; where all documents have to, one that does not is an error.
+    /// Adds a document. Returns whether it fits into the page; unless the sum may exceed it, it is an error if not.
     pub(crate) fn add(&mut self, row: &Row) -> Result<bool, StoreError> {
-        self.bytes += row.body.len() + row.references.len();
-        if !self.is_full() {
+        self.sum += row.body.len() + row.references.len();
+        if !self.exceed() {
             self.documents += 1;
             Ok(true)
-        } else if self.may_be_full {
+        } else if self.may_exceed {
             Ok(false)
         } else {
             Err(StoreError::TooLarge { bytes_max: PAGE_BYTES_MAX, fits: self.documents })
         }
     }
 
-    /// Returns whether a document did not fit.
-    pub(crate) fn is_full(&self) -> bool {
-        self.bytes > PAGE_BYTES_MAX
+    /// Returns whether the documents are larger than a page.
+    pub(crate) fn exceed(&self) -> bool {
+        self.sum > PAGE_BYTES_MAX
     }
 }

@@ -80,6 +80,8 @@ impl Source for File<'_> {
 
     const DIALECT: Dialect = Dialect::Sqlite;
 
+    const ENDS_EARLY: bool = true;
+
     async fn documents(&self, sql: &Statement, bytes: &mut Bytes) -> Result<Vec<Row>, StoreError> {
         let mut statement = self.0.prepare_cached(&sql.text)?;
         let mut rows = vec![];

@@ -325,7 +325,7 @@ fn a_bounded_page_of_large_documents_has_as_many_as_fit() {
             .map(|n| {
                 let name = format!("paper {n}");
                 let mut new = document(paper, &name, vec![top]);
-                new.references.marks = vec![Some(100)];
+                new.references.marks = vec![Some(100), Some(number(n))];
                 new.body = format!("{{\"text\":\"{}\"}}", "x".repeat(10 << 20));
                 create(&store, new);
                 store.target_blocking(key(&name)).unwrap().unwrap().0
@@ -333,17 +333,31 @@ fn a_bounded_page_of_large_documents_has_as_many_as_fit() {
             .collect();
         let way = Way { steps: [].into(), up: above, past: false };
         let numbers = [100].into();
-        let test = MarkTest::Reaches { mark: 0, way, numbers, leads: Leads::Reference };
+        let reaches = MarkTest::Reaches { mark: 0, way, numbers, leads: Leads::Reference };
+        let last = |count: usize| {
+            let numbers = (7 - count..7).map(number).collect::<Vec<_>>().into();
+            MarkTest::OneOf { mark: 1, numbers }
+        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
 
-        for (skip, limit, expected) in [(0, 25, 0..6), (0, 6, 0..6), (0, 2, 0..2), (1, 25, 1..7)] {
+        for (test, skip, limit, expected) in [
+            (&reaches, 0, 25, 0..6),
+            (&reaches, 0, 6, 0..6),
+            (&reaches, 0, 2, 0..2),
+            (&reaches, 1, 25, 1..7),
+            // Those that do not pass take no room.
+            (&last(2), 0, 25, 5..7),
+            (&last(6), 0, 25, 1..7),
+            (&last(7), 0, 25, 0..6),
+        ] {
             let bounds = Bounds(vec![vec![vec![test.clone()]]]);
             let query = ListQuery { bounds, skip, limit, ..ListQuery::all(paper) };
             let page = runtime.block_on(store.list(query)).unwrap();
 
             let found: Vec<DocumentId> = page.rows.iter().map(|row| row.id).collect();
-            assert_eq!(found, papers[expected], "{limit} after {skip}");
-            assert_eq!(page.is_cut, (skip, limit) == (0, 25), "{limit} after {skip}");
+            let is_cut = (skip, limit, &expected) == (0, 25, &(0..6));
+            assert_eq!(found, papers[expected], "{limit} after {skip}: {test:?}");
+            assert_eq!(page.is_cut, is_cut, "{limit} after {skip}: {test:?}");
         }
     }
 }

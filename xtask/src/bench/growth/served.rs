@@ -151,7 +151,8 @@ impl Served {
             }
             for number in 0..PAGES {
                 for turn in 0..all.len() {
-                    let at = turn_of(turn, all.len(), number);
+                    // Each caller begins now here and now there.
+                    let at = turn_of(turn, all.len(), number / CALLERS + round);
                     let ms = all[at].page(kind, number, round)?;
                     let what = format!("{}, ms", all[at].pages[kind].what);
                     figures.push(at, &what, 2, Kind::Slower, ms);

@@ -73,7 +73,7 @@ impl Sized {
         let client = server.client(&["--claim-set", "FullAccess"])?;
         let before = count(&client, ATTENDANCE.path)?;
         let gone = spread_out(&client, before, before / DELETED)?;
-        let scenario = grown::scenario(district, self.population, &gone)?;
+        let scenario = grown::scenario(district, self.population, Some(&gone))?;
         let seconds = (self.documents / WRITTEN / WRITES_A_SECOND).max(2);
         let seconds = u32::try_from(seconds).map_err(|e| e.to_string())?;
         let load = LabLoad { users: WRITERS, threads: 1, seconds, folder: &options.folder };
@@ -96,7 +96,8 @@ impl Sized {
         Ok(())
     }
 
-    /// Kills the server while clients write. Returns the milliseconds until the next one is ready.
+    /// Kills the server while clients create. Returns the milliseconds until the next one is ready, which has to have
+    /// at least as many documents as were acknowledged.
     pub fn start_after_kill(
         &self,
         options: &Options,
@@ -105,11 +106,12 @@ impl Sized {
     ) -> Result<f64, String> {
         let server = Server::start(&self.build, &self.data, &options.environment)?;
         let client = server.client(&["--claim-set", "FullAccess"])?;
-        let scenario = grown::scenario(district, self.population, &[])?;
+        let before = count(&client, ATTENDANCE.path)?;
+        let scenario = grown::scenario(district, self.population, None)?;
         let (seconds, folder) = (TRIED_SECONDS, options.folder.as_path());
         let load = LabLoad { users: WRITERS, threads: 1, seconds, folder };
         let url = server.url("");
-        std::thread::scope(|scope| {
+        let acknowledged = std::thread::scope(|scope| {
             let writing = scope.spawn(|| load.run(&url, &scenario, &client, 2 + number));
             std::thread::sleep(KILLED_AFTER);
             let is_writing = !writing.is_finished();
@@ -117,12 +119,17 @@ impl Sized {
             // The clients do not use the processor while the next one starts.
             let wrote = writing.join().map_err(|_| "the load has panicked")??;
             if is_writing && wrote.requests > wrote.errors {
-                Ok::<(), String>(())
+                Ok(wrote.requests - wrote.errors)
             } else {
-                Err("the server did not write when it was killed".into())
+                Err("the server did not write when it was killed".to_owned())
             }
         })?;
-        Ok(Server::start(&self.build, &self.data, &options.environment)?.seconds_to_ready * 1e3)
+        let server = Server::start(&self.build, &self.data, &options.environment)?;
+        let created = count(&client, ATTENDANCE.path)?.saturating_sub(before) as f64;
+        if created < acknowledged {
+            return Err(format!("{acknowledged} creates were acknowledged, {created} are stored"));
+        }
+        Ok(server.seconds_to_ready * 1e3)
     }
 }
 

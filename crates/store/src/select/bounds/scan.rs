@@ -1,7 +1,8 @@
 //! Chooses where a list with bounds searches for its documents.
 
+use super::More;
 use super::chunk::{CHUNK_MAX, CHUNK_MIN, after};
-use super::whole::Whole;
+use super::kept::Kept;
 use crate::list::{Leads, ListQuery};
 use crate::row::{References, columns};
 use crate::select::bounds::check::{Check, Checks};
@@ -14,15 +15,20 @@ use crate::sql::Value;
 
 /// Most documents whose referrers are merged.
 const TARGETS_MAX: usize = 1_000;
+
+/// How many times as many candidates are examined as are expected to be needed.
+const SPARE: f64 = 1.1;
 /// Candidates are read whole if at least this share of them is expected to pass.
-const WHOLE_MIN: f64 = 0.8;
+const KEPT_SHARE_MIN: f64 = 0.8;
+/// Fewest that are read whole at once: a few more cost less than another chunk.
+const KEPT_MIN: usize = 16;
 
 /// A scan of candidates in order of creation.
 pub(super) struct Scan {
     mode: Mode,
     /// Everything up to this number has been examined.
     after: i64,
-    /// How many candidates the last chunk had, before the list's own tests where these come after.
+    /// How many candidates the last chunk had; of numbers, those that fail the list's own tests count, too.
     looked_at: usize,
     /// The share of them that passed.
     share: f64,
@@ -126,71 +132,77 @@ impl Scan {
         Ok(Some(Mode::Merge(Merge::new(query, holders, lead))))
     }
 
-    /// Returns the next candidates with their marks, about as many as `wanted` results need;
-    /// [`None`] after the last. If nearly all are expected to pass, they are read whole and added to `whole`.
+    /// Returns the next candidates with their marks, about as many as are needed to find `more`; [`None`] after the
+    /// last. Those of the page are read whole and kept if nearly all are expected to pass.
     pub(super) async fn next<S: Source>(
         &mut self,
         source: &S,
         query: &ListQuery,
         marks: usize,
-        wanted: usize,
-        whole: Option<&mut Whole>,
+        more: &More,
+        kept: &mut Kept,
     ) -> Result<Option<Vec<Head>>, S::Error> {
         if self.is_over {
             return Ok(None);
         }
-        let whole = whole.filter(|_| self.share >= WHOLE_MIN);
-        let enough = self.enough(wanted);
-        // A few more heads than needed cost less than another chunk.
-        let enough = if whole.is_some() { enough } else { enough.max(CHUNK_MIN) };
-        let candidates = match &mut self.mode {
+        // Whole sets are made and sorted again for each chunk.
+        let is_set = matches!(self.mode, Mode::Base(Driver::Among | Driver::Changes));
+        let keeps = S::ENDS_EARLY
+            && more.is_page
+            && !kept.is_full()
+            && !is_set
+            && self.share >= KEPT_SHARE_MIN;
+        let enough = if keeps {
+            let spare = if self.share < 1.0 { SPARE } else { 1.0 };
+            self.enough(more.count, spare).max(KEPT_MIN)
+        } else {
+            self.enough(more.count, SPARE).max(CHUNK_MIN)
+        };
+        let chunk = match &mut self.mode {
             Mode::Base(driver) => {
-                // A window's changes are sorted again each time.
                 let enough = if *driver == Driver::Changes { CHUNK_MAX * 4 } else { enough };
-                Candidates::Query(after(query, self.after), *driver, enough)
+                Chunk::Query(after(query, self.after), *driver, enough)
             }
             Mode::Documents(documents) => {
                 self.is_over = true;
-                Candidates::Numbers(std::mem::take(documents))
+                Chunk::Numbers(std::mem::take(documents))
             }
             Mode::Merge(merge) => {
                 let numbers = merge.next(source, enough).await?;
                 self.is_over = merge.is_over();
-                Candidates::Numbers(numbers)
+                Chunk::Numbers(numbers)
             }
         };
-        let read = match whole {
-            Some(whole) if candidates.count_max() <= enough => {
-                whole.read(source, &candidates.whole::<S>(query), marks).await?
-            }
-            _ => None,
+        let read = if keeps && chunk.count_max() <= enough {
+            kept.read(source, &chunk.documents::<S>(query), marks).await?
+        } else {
+            None
         };
         let heads = match read {
             Some(heads) => heads,
-            None => source.heads(&candidates.heads::<S>(query, marks)).await?,
+            None => source.heads(&chunk.heads::<S>(query, marks)).await?,
         };
-        self.looked_at = match candidates {
-            Candidates::Query(_, _, count) => {
+        self.looked_at = match chunk {
+            Chunk::Query(_, _, count) => {
                 self.is_over = heads.len() < count;
                 self.after = heads.last().map_or(self.after, |(last, _)| *last);
                 heads.len()
             }
-            Candidates::Numbers(numbers) => numbers.len(),
+            Chunk::Numbers(numbers) => numbers.len(),
         };
         Ok(Some(heads))
     }
 
-    /// Estimates how many candidates are needed for `wanted` results.
-    fn enough(&self, wanted: usize) -> usize {
-        let more = if self.share < 1.0 { 1.1 } else { 1.0 };
+    /// Estimates how many candidates are needed for `wanted` results, and takes `spare` times as many.
+    fn enough(&self, wanted: usize, spare: f64) -> usize {
         #[expect(
             clippy::cast_precision_loss,
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "an estimate, cut to its bounds"
         )]
-        let enough = (wanted.min(CHUNK_MAX) as f64 / self.share * more) as usize;
-        enough.clamp(1, CHUNK_MAX)
+        let enough = (wanted.min(CHUNK_MAX) as f64 / self.share * spare) as usize;
+        enough.min(CHUNK_MAX)
     }
 
     /// Records how many candidates of the last chunk have passed.
@@ -203,15 +215,15 @@ impl Scan {
     }
 }
 
-/// The candidates of a chunk.
-enum Candidates {
+/// The candidates that are examined at once.
+enum Chunk {
     /// The first few of a query.
     Query(ListQuery, Driver, usize),
     /// Those of these documents that pass the list's own tests.
     Numbers(Vec<i64>),
 }
 
-impl Candidates {
+impl Chunk {
     /// Returns how many there can be.
     fn count_max(&self) -> usize {
         match self {
@@ -235,7 +247,7 @@ impl Candidates {
     }
 
     /// Returns the statement for the documents.
-    fn whole<S: Source>(&self, list: &ListQuery) -> Statement {
+    fn documents<S: Source>(&self, list: &ListQuery) -> Statement {
         match self {
             Self::Query(query, driver, count) => {
                 let limit = u32::try_from(*count).unwrap_or(u32::MAX);

@@ -1,10 +1,14 @@
 //! Which indexes the statements use, and what lists of many documents return.
 
+use std::cell::RefCell;
+use std::ops::Range;
+
 use rusqlite::StatementStatus;
 
 use super::*;
 use crate::condition::Condition;
 use crate::id::KindId;
+use crate::list::{Bounds, MarkTest};
 use crate::select::Driver;
 use crate::{NaturalKey, Store};
 
@@ -144,6 +148,65 @@ fn a_page_is_complete_or_refused() {
     assert_eq!(held.rows.len(), 6);
     let Err(StoreError::TooLarge { bytes_max, fits }) = refused else { panic!("{refused:?}") };
     assert_eq!((bytes_max, fits), (64 << 20, 6));
+}
+
+/// A file that tells what was read of it: for each statement, `documents` or `heads`, and how many.
+struct Told<'a>(File<'a>, RefCell<Vec<(&'static str, usize)>>);
+
+impl Source for Told<'_> {
+    type Error = StoreError;
+
+    const DIALECT: Dialect = Dialect::Sqlite;
+
+    const ENDS_EARLY: bool = File::ENDS_EARLY;
+
+    async fn documents(&self, sql: &Statement, bytes: &mut Bytes) -> Result<Vec<Row>, StoreError> {
+        let rows = self.0.documents(sql, bytes).await?;
+        self.1.borrow_mut().push(("documents", rows.len()));
+        Ok(rows)
+    }
+
+    async fn heads(&self, sql: &Statement) -> Result<Vec<Head>, StoreError> {
+        let heads = self.0.heads(sql).await?;
+        self.1.borrow_mut().push(("heads", heads.len()));
+        Ok(heads)
+    }
+
+    async fn numbers(&self, sql: &Statement) -> Result<Vec<Vec<i64>>, StoreError> {
+        self.0.numbers(sql).await
+    }
+}
+
+#[test]
+fn a_bounded_page_reads_each_document_once_as_long_as_nearly_all_pass() {
+    let (_store, connection) = filled(2_000, "id", "'{}'");
+    connection.execute_batch("BEGIN").unwrap();
+    for id in 1..=2_000_i64 {
+        let marks = vec![Some(id % 1_000), Some(id % 10)];
+        let packed = References { marks, ..References::default() }.pack();
+        connection.execute("UPDATE doc SET refs = ?1 WHERE id = ?2", (packed, id)).unwrap();
+    }
+    connection.execute_batch("COMMIT").unwrap();
+    let read = |mark, numbers: Range<i64>, skip, limit| {
+        let test = MarkTest::OneOf { mark, numbers: numbers.collect::<Vec<_>>().into() };
+        let bounds = Bounds(vec![vec![vec![test]]]);
+        let query = ListQuery { bounds, skip, limit, ..ListQuery::all(KindId(1)) };
+        let told = Told(File(&connection), RefCell::default());
+        let page = at_once(select::list(&told, &query)).unwrap();
+        let ids: Vec<i64> = page.rows.iter().map(|row| row.id.0).collect();
+        (ids.len(), ids.first().copied().unwrap_or(0), told.1.into_inner())
+    };
+
+    // All pass, nine of ten, and one of ten.
+    assert_eq!(read(0, 0..1_000, 0, 500), (500, 1, vec![("documents", 500)]));
+    assert_eq!(read(0, 0..1_000, 0, 4), (4, 1, vec![("documents", 16)]));
+    let twice = vec![("documents", 500), ("documents", 61)];
+    assert_eq!(read(1, 0..9, 0, 500), (500, 1, twice));
+    let by_marks = vec![("documents", 100), ("heads", 990), ("documents", 90)];
+    assert_eq!(read(1, 0..1, 0, 100), (100, 10, by_marks));
+    // What comes before the page is not read, and the page itself once.
+    let behind = vec![("heads", 330), ("documents", 70), ("documents", 30)];
+    assert_eq!(read(0, 0..1_000, 300, 100), (100, 301, behind));
 }
 
 #[test]

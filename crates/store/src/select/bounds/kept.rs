@@ -1,34 +1,53 @@
-//! Documents that are read whole while they are examined, so that a page need not look for them again.
+//! Documents that are read with their marks, so that a page need not look for them again.
 
 use super::chunk::rows;
 use crate::row::{References, Row};
 use crate::select::Statement;
 use crate::select::source::{Bytes, Head, Source};
 
-/// The documents that were read, by number.
+/// The documents that were read and may be part of the page, in order.
 #[derive(Default)]
-pub(super) struct Whole(Vec<Row>);
+pub(super) struct Kept {
+    rows: Vec<Row>,
+    /// A chunk did not fit: from then on marks are read alone.
+    is_full: bool,
+}
 
-impl Whole {
-    /// Reads documents whose numbers follow all those before. Returns their first marks, or [`None`] where the
-    /// documents are too large for a page, so that their marks have to be read alone.
+impl Kept {
+    /// Returns whether documents were too large together.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Reads documents whose numbers follow all those before. Returns their first marks, or [`None`] where they do
+    /// not fit into a page with those that are kept; their marks have to be read alone then.
     pub(super) async fn read<S: Source>(
         &mut self,
         source: &S,
         statement: &Statement,
         marks: usize,
     ) -> Result<Option<Vec<Head>>, S::Error> {
-        let mut bytes = Bytes::that_may_be_full();
+        let mut bytes = Bytes::that_may_exceed();
+        for row in &self.rows {
+            bytes.add(row)?;
+        }
         let mut rows = source.documents(statement, &mut bytes).await?;
-        if bytes.is_full() {
+        if bytes.exceed() {
+            self.is_full = true;
             return Ok(None);
         }
         rows.sort_unstable_by_key(|row| row.id);
         let head =
             |row: &Row| (row.id.0, References::marks(&row.references).take(marks).collect());
         let heads = rows.iter().map(head).collect();
-        self.0.extend(rows);
+        self.rows.extend(rows);
         Ok(Some(heads))
+    }
+
+    /// Drops the documents after a number, unless they are among those that passed, which are in order.
+    pub(super) fn retain(&mut self, after: Option<i64>, passed: &[i64]) {
+        let is_before = |row: &Row| after.is_some_and(|after| row.id.0 <= after);
+        self.rows.retain(|row| is_before(row) || passed.binary_search(&row.id.0).is_ok());
     }
 
     /// Returns documents by their numbers, which are in order. Those that were not read yet are read now.
@@ -37,7 +56,7 @@ impl Whole {
         source: &S,
         ids: &[i64],
     ) -> Result<Vec<Row>, S::Error> {
-        let mut found = self.0;
+        let mut found = self.rows;
         found.retain(|row| ids.binary_search(&row.id.0).is_ok());
         let mut bytes = Bytes::default();
         for row in &found {
