@@ -16,7 +16,7 @@ mod sized;
 
 use std::path::Path;
 
-use compared::{Figures, Kind};
+use compared::{Figures, Kind, turn_of};
 use served::Served;
 use sized::Sized;
 
@@ -71,9 +71,4 @@ pub fn run(options: &Options, district: &Path) -> Done {
         served.tails(at, &mut figures);
     }
     figures.judge()
-}
-
-/// Returns whose turn it is: now the first store begins, and now the last.
-fn turn_of(turn: usize, stores: usize, number: usize) -> usize {
-    if number.is_multiple_of(2) { turn } else { stores - 1 - turn }
 }

@@ -75,7 +75,7 @@ pub fn svg(seconds: &[Second]) -> String {
         let top = (HEIGHT + TOP).mul_add(as_float(at as u64), TOP);
         let greatest = lines.iter().flat_map(|(.., value)| seconds.iter().map(value));
         let greatest = greatest.fold(1.0, f64::max);
-        let digits = if greatest < 10.0 { 1 } else { 0 };
+        let digits = usize::from(greatest < 10.0);
         _ = writeln!(
             text,
             "<rect x=\"{LEFT}\" y=\"{top}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" \

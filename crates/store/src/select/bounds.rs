@@ -15,7 +15,7 @@ use crate::list::{ListQuery, Page};
 
 use super::source::Source;
 
-use self::chunk::CHUNK_MAX;
+use self::chunk::More;
 use check::Checks;
 use kept::Kept;
 use sample::Sample;
@@ -23,13 +23,6 @@ use scan::Scan;
 
 pub(super) use sample::run_size;
 use through::Throughs;
-
-/// How many more documents a walk has to find.
-struct More {
-    count: usize,
-    /// Whether they are the page's own, and not only passed over or counted.
-    is_page: bool,
-}
 
 /// Returns a page of a list with bounds.
 pub(super) async fn page<S: Source>(source: &S, query: &ListQuery) -> Result<Page, S::Error> {
@@ -58,9 +51,9 @@ pub(super) async fn count<S: Source>(source: &S, query: &ListQuery) -> Result<u6
     let mut count = 0;
     let mut pass = |found: Vec<i64>| {
         count += found.len() as u64;
-        ALL
+        More::ALL
     };
-    walk(source, query, ALL, &mut Kept::default(), &mut pass).await?;
+    walk(source, query, More::ALL, &mut Kept::default(), &mut pass).await?;
     Ok(count)
 }
 
@@ -78,14 +71,11 @@ pub(super) async fn cuts<S: Source>(
         for id in found {
             sample.take(id);
         }
-        ALL
+        More::ALL
     };
-    walk(source, query, ALL, &mut Kept::default(), &mut pass).await?;
+    walk(source, query, More::ALL, &mut Kept::default(), &mut pass).await?;
     Ok(sample.cuts(parts, smallest))
 }
-
-/// As many as there are.
-const ALL: More = More { count: CHUNK_MAX, is_page: false };
 
 /// Passes the numbers of qualifying documents, in order, to `pass`, which returns how many more it
 /// wants; ends at zero. Documents of the page that are read on the way are kept.

@@ -9,6 +9,11 @@ const SLOWER_MAX: f64 = 1.3;
 /// How many times as large a document may be; a hundredth is what pages are filled unevenly.
 const LARGER_MAX: f64 = 1.01;
 
+/// Returns whose turn it is: now the first store begins, and now the last.
+pub fn turn_of(turn: usize, stores: usize, number: usize) -> usize {
+    if number.is_multiple_of(2) { turn } else { stores - 1 - turn }
+}
+
 /// How the last size's figure is compared with the first one's.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

@@ -4,9 +4,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::compared::{Figures, Kind};
+use super::compared::{Figures, Kind, turn_of};
 use super::sized::{Sized, count, spread_out};
-use super::turn_of;
 use crate::bench::figures::measure;
 use crate::bench::load::{LabLoad, Scenario};
 use crate::bench::options::Options;

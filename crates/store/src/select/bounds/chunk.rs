@@ -15,6 +15,18 @@ pub(super) const CHUNK_MAX: usize = 16_384;
 /// Fewest documents that are examined at once.
 pub(super) const CHUNK_MIN: usize = 256;
 
+/// How many more documents a walk has to find.
+pub(super) struct More {
+    pub(super) count: usize,
+    /// Whether they are the page's own, and not only passed over or counted.
+    pub(super) is_page: bool,
+}
+
+impl More {
+    /// As many as there are.
+    pub(super) const ALL: Self = Self { count: CHUNK_MAX, is_page: false };
+}
+
 /// Returns documents by their numbers, in order; `bytes` has to have room for all of them.
 pub(super) async fn rows<S: Source>(
     source: &S,

@@ -37,8 +37,7 @@ impl Kept {
             return Ok(None);
         }
         rows.sort_unstable_by_key(|row| row.id);
-        let head =
-            |row: &Row| (row.id.0, References::marks(&row.references).take(marks).collect());
+        let head = |row: &Row| (row.id.0, References::marks(&row.references).take(marks).collect());
         let heads = rows.iter().map(head).collect();
         self.rows.extend(rows);
         Ok(Some(heads))

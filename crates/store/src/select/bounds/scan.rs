@@ -1,7 +1,6 @@
 //! Chooses where a list with bounds searches for its documents.
 
-use super::More;
-use super::chunk::{CHUNK_MAX, CHUNK_MIN, after};
+use super::chunk::{CHUNK_MAX, CHUNK_MIN, More, after};
 use super::kept::Kept;
 use crate::list::{Leads, ListQuery};
 use crate::row::{References, columns};
