@@ -83,8 +83,8 @@ pub fn run(arguments: &[String]) -> Done {
     }
     let has_mode = arguments.iter().any(|argument| mode(argument).is_some());
     let options = Options {
-        // A round of the usual works uses up dates of documents.
-        rounds: number("--rounds", if has_mode { 5 } else { 2 })?,
+        // Each round of the small district uses up dates, of which there are few.
+        rounds: number("--rounds", if has_mode || has("--large") { 5 } else { 2 })?,
         seconds: u32::try_from(number("--seconds", 4)?).map_err(|e| e.to_string())?,
         documents: number("--documents", 1_000_000)?,
         sizes: sizes(arguments)?,

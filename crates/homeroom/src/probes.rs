@@ -241,7 +241,7 @@ impl StoreGauges {
         }
     }
 
-    /// Adds the number of commits, the time that they took, and how often the writer's memory was lost.
+    /// Adds the number of commits, the time that they took, and how often the writer forgot what it remembered.
     fn write_commits(&self, out: &mut String) {
         let load = self.store.load();
         let (count, time) = (load.commits, load.commit_time.as_secs_f64());
@@ -252,8 +252,8 @@ impl StoreGauges {
              # HELP homeroom_store_sync_seconds Time that these commits took until they were \
              durable.\n# TYPE homeroom_store_sync_seconds counter\n\
              homeroom_store_sync_seconds_total {time}\n\
-             # HELP homeroom_store_forgotten How often writes of other rows made the writer forget \
-             what it remembers of documents, ties and rights.\n\
+             # HELP homeroom_store_forgotten How often plain SQL or a failed transaction made the \
+             writer forget what it remembered of documents, ties and rights.\n\
              # TYPE homeroom_store_forgotten counter\nhomeroom_store_forgotten_total {}\n\
              # HELP homeroom_store_phase_seconds Time of each phase of writing.\n\
              # TYPE homeroom_store_phase_seconds histogram\n",

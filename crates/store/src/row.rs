@@ -5,7 +5,7 @@ use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 /// The columns of a [`Row`], in the order of its fields.
 pub(crate) const COLUMNS: &str = "id, uuid, kind, key, cv, modified, refs, body";
 
-/// Returns the columns of a [`Row`], each behind a table's name.
+/// Returns the columns of a [`Row`], each prefixed with a table's name.
 pub(crate) fn columns(table: &str) -> String {
     let columns: Vec<String> =
         COLUMNS.split(", ").map(|column| format!("{table}.{column}")).collect();

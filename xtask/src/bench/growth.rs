@@ -24,7 +24,8 @@ use super::options::Options;
 use super::server::{STORE, Server};
 use crate::house::Done;
 
-/// How often a server is killed while it writes; nothing that it has acknowledged may be missing then.
+/// How often a server is killed while it writes; afterwards there must be at least as many documents as it
+/// acknowledged.
 const KILLS: u32 = 3;
 
 /// Measures each size in each round, and compares the last with the first.

@@ -25,10 +25,14 @@ const END: u32 = 3_000;
 pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
     let folder = &options.folder;
     let used: u32 = WORKS.iter().flat_map(|works| works.iter().map(|work| work.numbers)).sum();
-    let rounds_max = (END - FIRST) / (used * options.seconds);
-    if options.rounds >= rounds_max as usize {
-        let rounds_max = rounds_max.saturating_sub(1);
-        return Err(format!("there are dates for {rounds_max} rounds of creates, no more"));
+    // With the rehearsal.
+    let rounds = u32::try_from(options.rounds).unwrap_or(u32::MAX).saturating_add(1);
+    if used.saturating_mul(rounds).saturating_mul(options.seconds) > END - FIRST {
+        let left = (END - FIRST) / used;
+        return Err(format!(
+            "creates have dates for {left} s of each work, in all rounds and the rehearsal: ask for fewer --rounds \
+             or --seconds"
+        ));
     }
     let every = Every::make(folder)?;
     let mut subjects = vec![Subject::start(options, district, &every, &Build::present())?];

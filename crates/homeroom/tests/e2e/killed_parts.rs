@@ -28,12 +28,8 @@ const LEARNERS: usize = 4;
 const UPLOADERS: usize = 3;
 /// Uploads of one uploader that need not have been loaded before it begins the next.
 const OPEN: usize = 4;
-/// The server is killed when so many of each have been acknowledged.
-const DOCUMENTS: usize = 300;
-const COMMITS: usize = 60;
-const UPLOADS: usize = 12;
-const JOBS: usize = 3;
-const REVOCATIONS: usize = 10;
+/// The server is killed when so many documents, commits, uploads, jobs and revocations have been acknowledged.
+const ENOUGH: [usize; 5] = [300, 60, 12, 3, 10];
 /// Fewer tokens than one key may revoke, and the pause after each: more time than the test has.
 const REVOCATIONS_MAX: usize = 990;
 const BETWEEN_REVOCATIONS: Duration = Duration::from_millis(70);
@@ -60,21 +56,19 @@ impl Counts {
         one.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn are_enough(&self) -> bool {
-        self.reach(|enough| enough)
+    /// Returns all of them, in the order of [`ENOUGH`].
+    fn now(&self) -> [usize; ENOUGH.len()] {
+        [&self.documents, &self.commits, &self.uploads, &self.jobs, &self.revocations]
+            .map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// Returns whether there are as many of each as a function makes of what is enough.
-    fn reach(&self, wanted: impl Fn(usize) -> usize) -> bool {
-        [
-            (&self.documents, DOCUMENTS),
-            (&self.commits, COMMITS),
-            (&self.uploads, UPLOADS),
-            (&self.jobs, JOBS),
-            (&self.revocations, REVOCATIONS),
-        ]
-        .iter()
-        .all(|(count, enough)| count.load(Ordering::Relaxed) >= wanted(*enough))
+    fn are_enough(&self) -> bool {
+        self.now().iter().zip(ENOUGH).all(|(count, enough)| *count >= enough)
+    }
+
+    /// Returns whether each has grown since.
+    fn have_grown(&self, before: [usize; ENOUGH.len()]) -> bool {
+        self.now().iter().zip(before).all(|(count, before)| *count > before)
     }
 }
 
@@ -229,10 +223,12 @@ impl Attack<'_> {
                     || uploaders.iter().any(ScopedJoinHandle::is_finished)
                     || revoking.is_finished()
             };
-            eventually("one of each is acknowledged", || has_failed() || counts.reach(|_| 1));
+            eventually("one of each is acknowledged", || has_failed() || counts.have_grown([0; 5]));
             let forgotten = || metric(&server, "homeroom_store_forgotten_total");
-            let before = forgotten();
-            eventually("enough of all is acknowledged", || has_failed() || counts.are_enough());
+            let (before, begun) = (forgotten(), counts.now());
+            eventually("enough of all is acknowledged", || {
+                has_failed() || (counts.are_enough() && counts.have_grown(begun))
+            });
             std::thread::sleep(more);
             assert_eq!(forgotten(), before, "no part makes the writer forget what it remembers");
             let mut half = self.half_of_a_chunk(&server);

@@ -57,11 +57,11 @@ pub struct Second {
     pub parts_p99: f64,
     pub log_bytes: u64,
     pub file_bytes: u64,
-    /// Transactions that became durable, and the mean time of that: SQLite writes their pages to the log and syncs it;
-    /// on PostgreSQL it includes the last statements.
+    /// Transactions that became durable, and how long that took on average: on SQLite, writing their pages to the log
+    /// and syncing it; on PostgreSQL, their last statements, too.
     pub commits: u64,
     pub commit_ms: f64,
-    /// Syncs of the log, where the store tells.
+    /// Syncs of the log, where they are known.
     pub log_syncs: Option<u64>,
     /// SQLite: syncs of the file, and their mean time.
     pub file_syncs: u64,
@@ -71,7 +71,8 @@ pub struct Second {
     pub checkpoint_ms: f64,
     /// How long the writer waited while the log began anew.
     pub restart_ms: f64,
-    /// Bytes that reached the kernel: from this process, or from PostgreSQL's server, where it tells.
+    /// Bytes written, where they are known: what this process gave to the kernel, or what PostgreSQL's server generated
+    /// of its log and wrote of its files, of all its databases.
     pub written: Option<u64>,
 }
 
@@ -212,8 +213,10 @@ pub fn print(seconds: &[Second], what: &str) {
         let worst = |of: fn(&Second) -> f64| some.iter().map(of).fold(0.0, f64::max);
         let requests: usize = some.iter().map(|second| second.requests).sum();
         let bytes = kilobytes(some).map_or(String::new(), |kilobytes| format!("{kilobytes:.1}"));
+        let log_syncs = some.iter().map(|second| second.log_syncs).sum::<Option<u64>>();
+        let log_syncs = log_syncs.map(|syncs| (syncs / some.len() as u64).to_string());
         println!(
-            "| {} | {} | {:.1} | {:.1} | {:.1} | {} | {} | {bytes} | {:.0} | {:.2} | {:.0} | {:.1} | {:.0} | \
+            "| {} | {} | {:.1} | {:.1} | {:.1} | {} | {} | {bytes} | {:.0} | {:.2} | {} | {:.1} | {:.0} | \
              {:.1} | {:.0} | {:.0} | {:.0} | {:.1} |",
             last.at + 1,
             requests / some.len(),
@@ -224,7 +227,7 @@ pub fn print(seconds: &[Second], what: &str) {
             last.file_bytes >> 20,
             mean(|second| as_float(second.commits)),
             mean(|second| second.commit_ms),
-            mean(|second| as_float(second.log_syncs.unwrap_or(0))),
+            log_syncs.unwrap_or_default(),
             mean(|second| as_float(second.file_syncs)),
             worst(|second| second.file_sync_ms),
             mean(|second| as_float(second.checkpoints)),

@@ -14,7 +14,7 @@
 //! by `cargo xtask bench --held` and `--mix`.
 //!
 //! Bytes written are this process's, or those that PostgreSQL's server counts; they are missing where neither is
-//! told. PostgreSQL's log is what was written to it since the start.
+//! known. PostgreSQL's log is what was written to it since the start.
 #![expect(clippy::disallowed_methods, reason = "an example measures")]
 
 mod chart;

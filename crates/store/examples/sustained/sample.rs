@@ -16,7 +16,7 @@ pub struct Sample {
     pub restart_time: Duration,
     /// Syncs of the log: SQLite has one for each commit.
     pub log_syncs: Option<u64>,
-    /// SQLite: syncs of the file, beside the writer.
+    /// SQLite: syncs of the file in the background.
     pub file_syncs: u64,
     pub file_sync_time: Duration,
     pub written: Option<u64>,
@@ -25,8 +25,8 @@ pub struct Sample {
 /// The position in PostgreSQL's log and the size of its database.
 const ON_POSTGRES: &str = "SELECT CAST(pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') AS bigint), \
      CAST(pg_database_size(current_database()) AS bigint)";
-/// Syncs of PostgreSQL's log, and what the server has written: its log, and pages of its files. Not every version
-/// tells both in these views.
+/// Syncs of PostgreSQL's log, and the bytes of the log that were generated with those of pages that were written. Not
+/// every version of PostgreSQL has these columns.
 const WRITTEN_ON_POSTGRES: &str = "SELECT CAST(wal_sync AS bigint), \
      CAST(wal_bytes AS bigint) + (SELECT CAST((buffers_checkpoint + buffers_clean + buffers_backend) * \
      CAST(current_setting('block_size') AS bigint) AS bigint) FROM pg_stat_bgwriter) FROM pg_stat_wal";
@@ -58,7 +58,7 @@ pub async fn sample(store: Store, begun: Instant, seconds: u64) -> Vec<Sample> {
         }
         if is_postgres {
             let (log, file) = two(&store, ON_POSTGRES).await.unwrap_or_default();
-            sample.log_bytes = log - *log_start.get_or_insert(log);
+            sample.log_bytes = log.saturating_sub(*log_start.get_or_insert(log));
             sample.file_bytes = file;
             (sample.log_syncs, sample.written) = two(&store, WRITTEN_ON_POSTGRES).await.unzip();
         }

@@ -29,19 +29,15 @@ pub(super) async fn page<S: Source>(source: &S, query: &ListQuery) -> Result<Pag
     let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
     let mut skip = usize::try_from(query.skip).unwrap_or(usize::MAX);
     let mut ids: Vec<i64> = vec![];
-    let more = |skip: usize, found: usize| match skip {
-        0 => More { count: limit - found, is_page: true },
-        left => More { count: left, is_page: false },
-    };
-    let first = more(skip, 0);
+    let all = More { before: skip, page: limit };
     let mut pass = |found: Vec<i64>| {
         let passed_over = skip.min(found.len());
         skip -= passed_over;
         ids.extend(found.into_iter().skip(passed_over).take(limit - ids.len()));
-        more(skip, ids.len())
+        More { before: skip, page: limit - ids.len() }
     };
     let mut kept = Kept::default();
-    walk(source, query, first, &mut kept, &mut pass).await?;
+    walk(source, query, all, &mut kept, &mut pass).await?;
     let rows = kept.documents(source, &ids).await?;
     Ok(Page { rows, is_cut: false })
 }
@@ -78,7 +74,7 @@ pub(super) async fn cuts<S: Source>(
 }
 
 /// Passes the numbers of qualifying documents, in order, to `pass`, which returns how many more it
-/// wants; ends at zero. Documents of the page that are read on the way are kept.
+/// wants; ends when there are none. Documents of the page that are read along the way are kept.
 async fn walk<S: Source>(
     source: &S,
     query: &ListQuery,
@@ -98,7 +94,7 @@ async fn walk<S: Source>(
         kept.retain(last, &found);
         last = found.last().copied().or(last);
         more = pass(found);
-        if more.count == 0 {
+        if more.is_none() {
             break;
         }
     }

@@ -14,11 +14,12 @@ pub(crate) trait Source {
     /// The SQL dialect of the statements.
     const DIALECT: Dialect;
 
-    /// Whether rows that nobody wants any more cost nothing: a file's are not even looked for, but a server sends
-    /// them, and the next answer comes behind them.
+    /// Whether rows that are no longer wanted cost nothing. A file's are never read; a server sends them all the
+    /// same, ahead of the next answer.
     const ENDS_EARLY: bool;
 
-    /// Returns documents, from rows of [`crate::row::COLUMNS`], as long as they fit into a page with `bytes`.
+    /// Returns documents, from rows of [`crate::row::COLUMNS`], up to the first that does not fit into the page that
+    /// `bytes` sums up.
     async fn documents(&self, sql: &Statement, bytes: &mut Bytes) -> Result<Vec<Row>, Self::Error>;
 
     /// Returns document numbers with the marks at the start of their packed references.
@@ -45,7 +46,8 @@ impl Bytes {
         Self { may_exceed: true, ..Self::default() }
     }
 
-    /// Adds a document. Returns whether it fits into the page; unless the sum may exceed it, it is an error if not.
+    /// Adds a document, and returns whether the page still has room for it. If not, that is an error, unless the sum
+    /// may exceed a page.
     pub(crate) fn add(&mut self, row: &Row) -> Result<bool, StoreError> {
         self.sum += row.body.len() + row.references.len();
         if !self.exceed() {

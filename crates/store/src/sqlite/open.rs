@@ -87,8 +87,8 @@ pub(crate) fn open_reader(path: &Path, cache_kib: u32) -> rusqlite::Result<Conne
     Ok(connection)
 }
 
-/// Lets a prepared statement keep its plan whatever is bound to it. Otherwise SQLite prepares one that has an
-/// argument as its limit anew each time.
+/// Lets a prepared statement keep its plan whatever is bound to it. Otherwise SQLite prepares a statement anew each
+/// time if its limit is an argument.
 ///
 /// Source: <https://www.sqlite.org/queryplanner-ng.html>, query planner stability guarantee.
 fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {

@@ -9,7 +9,7 @@ const SLOWER_MAX: f64 = 1.3;
 /// How many times as large a document may be; a hundredth is what pages are filled unevenly.
 const LARGER_MAX: f64 = 1.01;
 
-/// Returns whose turn it is: now the first store begins, and now the last.
+/// Returns whose turn it is: for even numbers the first store begins, for odd ones the last.
 pub fn turn_of(turn: usize, stores: usize, number: usize) -> usize {
     if number.is_multiple_of(2) { turn } else { stores - 1 - turn }
 }

@@ -12,7 +12,7 @@ use crate::bench::work::{ATTENDANCE, date, first};
 const STUDENTS_MAX: usize = 50_000;
 
 /// Returns a scenario of 60 % creates, 25 % updates and 15 % deletes of attendance events, each of a random student;
-/// what is deleted has these paths. Without paths, it only creates, and expects that each event is new.
+/// the deletes are of these paths. Without any, the scenario only creates, and expects that each event is new.
 pub fn scenario(
     district: &Path,
     population: Population,

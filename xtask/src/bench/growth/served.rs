@@ -50,7 +50,7 @@ struct Pages {
     times: Vec<f64>,
     /// The documents of a round's pages.
     documents: usize,
-    /// The bytes that the server had read from the disk before them.
+    /// The bytes that the server had read from the disk before this round's pages.
     read_before: u64,
 }
 
@@ -150,7 +150,7 @@ impl Served {
             }
             for number in 0..PAGES {
                 for turn in 0..all.len() {
-                    // Each caller begins now here and now there.
+                    // So the pages of each caller begin at either end in turn.
                     let at = turn_of(turn, all.len(), number / CALLERS + round);
                     let ms = all[at].page(kind, number, round)?;
                     let what = format!("{}, ms", all[at].pages[kind].what);

@@ -17,17 +17,23 @@ pub(super) const CHUNK_MIN: usize = 256;
 
 /// How many more documents a walk has to find.
 pub(super) struct More {
-    pub(super) count: usize,
-    /// Whether they are the page's own, and not only passed over or counted.
-    pub(super) is_page: bool,
+    /// Those that are only passed over or counted, which come first.
+    pub(super) before: usize,
+    /// Those of the page.
+    pub(super) page: usize,
 }
 
 impl More {
     /// As many as there are.
-    pub(super) const ALL: Self = Self { count: CHUNK_MAX, is_page: false };
+    pub(super) const ALL: Self = Self { before: CHUNK_MAX, page: 0 };
+
+    /// Returns whether there is nothing left to find.
+    pub(super) fn is_none(&self) -> bool {
+        self.before == 0 && self.page == 0
+    }
 }
 
-/// Returns documents by their numbers, in order; `bytes` has to have room for all of them.
+/// Returns documents by their numbers, in order; it is an error if they do not all fit into `bytes`.
 pub(super) async fn rows<S: Source>(
     source: &S,
     ids: &[i64],

@@ -1,4 +1,4 @@
-//! Documents that are read with their marks, so that a page need not look for them again.
+//! Documents that are read together with their marks, so that a page need not look them up again.
 
 use super::chunk::rows;
 use crate::row::{References, Row};
@@ -9,18 +9,18 @@ use crate::select::source::{Bytes, Head, Source};
 #[derive(Default)]
 pub(super) struct Kept {
     rows: Vec<Row>,
-    /// A chunk did not fit: from then on marks are read alone.
+    /// Whether a chunk did not fit; from then on only marks are read.
     is_full: bool,
 }
 
 impl Kept {
-    /// Returns whether documents were too large together.
+    /// Returns whether a chunk did not fit.
     pub(super) fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Reads documents whose numbers follow all those before. Returns their first marks, or [`None`] where they do
-    /// not fit into a page with those that are kept; their marks have to be read alone then.
+    /// Reads the next documents, whose numbers are above all that are kept. Returns their first marks, or [`None`]
+    /// where they do not fit into a page with those that are kept; their marks have to be read alone then.
     pub(super) async fn read<S: Source>(
         &mut self,
         source: &S,
@@ -57,15 +57,20 @@ impl Kept {
     ) -> Result<Vec<Row>, S::Error> {
         let mut found = self.rows;
         found.retain(|row| ids.binary_search(&row.id.0).is_ok());
+        let is_found = |id: &i64| found.binary_search_by_key(id, |row| row.id.0).is_ok();
+        let missing: Vec<i64> = ids.iter().copied().filter(|id| !is_found(id)).collect();
+        if let Some(first) = missing.first() {
+            let mut bytes = Bytes::default();
+            for row in found.iter().take_while(|row| row.id.0 < *first) {
+                bytes.add(row)?;
+            }
+            found.extend(rows(source, &missing, &mut bytes).await?);
+            found.sort_unstable_by_key(|row| row.id);
+        }
+        // In order, so that as many are told to fit as do.
         let mut bytes = Bytes::default();
         for row in &found {
             bytes.add(row)?;
-        }
-        let is_found = |id: &i64| found.binary_search_by_key(id, |row| row.id.0).is_ok();
-        let missing: Vec<i64> = ids.iter().copied().filter(|id| !is_found(id)).collect();
-        if !missing.is_empty() {
-            found.extend(rows(source, &missing, &mut bytes).await?);
-            found.sort_unstable_by_key(|row| row.id);
         }
         Ok(found)
     }

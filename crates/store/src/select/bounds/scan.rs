@@ -15,7 +15,7 @@ use crate::sql::Value;
 /// Most documents whose referrers are merged.
 const TARGETS_MAX: usize = 1_000;
 
-/// How many times as many candidates are examined as are expected to be needed.
+/// The factor by which more candidates are examined than are expected to be needed.
 const SPARE: f64 = 1.1;
 /// Candidates are read whole if at least this share of them is expected to pass.
 const KEPT_SHARE_MIN: f64 = 0.8;
@@ -27,7 +27,7 @@ pub(super) struct Scan {
     mode: Mode,
     /// Everything up to this number has been examined.
     after: i64,
-    /// How many candidates the last chunk had; of numbers, those that fail the list's own tests count, too.
+    /// How many candidates the last chunk had; a chunk of numbers counts those, too, that fail the list's own tests.
     looked_at: usize,
     /// The share of them that passed.
     share: f64,
@@ -144,18 +144,19 @@ impl Scan {
         if self.is_over {
             return Ok(None);
         }
-        // Whole sets are made and sorted again for each chunk.
+        // A whole set is made and sorted again for each chunk, so its chunks must be few.
         let is_set = matches!(self.mode, Mode::Base(Driver::Among | Driver::Changes));
-        let keeps = S::ENDS_EARLY
-            && more.is_page
-            && !kept.is_full()
-            && !is_set
-            && self.share >= KEPT_SHARE_MIN;
-        let enough = if keeps {
-            let spare = if self.share < 1.0 { SPARE } else { 1.0 };
-            self.enough(more.count, spare).max(KEPT_MIN)
+        let may_keep = S::ENDS_EARLY && !is_set && !kept.is_full();
+        let keeps = may_keep && more.before == 0 && self.share >= KEPT_SHARE_MIN;
+        let enough = if keeps && self.share >= 1.0 {
+            self.enough(more.page, 1.0)
+        } else if keeps {
+            self.enough(more.page, SPARE).max(KEPT_MIN)
+        } else if may_keep && more.before > 0 {
+            // What comes before the page is examined apart from it.
+            self.enough(more.before, SPARE).max(CHUNK_MIN)
         } else {
-            self.enough(more.count, SPARE).max(CHUNK_MIN)
+            self.enough(more.before.saturating_add(more.page), SPARE).max(CHUNK_MIN)
         };
         let chunk = match &mut self.mode {
             Mode::Base(driver) => {

@@ -150,7 +150,7 @@ fn a_page_is_complete_or_refused() {
     assert_eq!((bytes_max, fits), (64 << 20, 6));
 }
 
-/// A file that tells what was read of it: for each statement, `documents` or `heads`, and how many.
+/// A file that records what was read from it: for each statement, `documents` or `heads`, and how many.
 struct Told<'a>(File<'a>, RefCell<Vec<(&'static str, usize)>>);
 
 impl Source for Told<'_> {
@@ -199,7 +199,9 @@ fn a_bounded_page_reads_each_document_once_as_long_as_nearly_all_pass() {
 
     // All pass, nine of ten, and one of ten.
     assert_eq!(read(0, 0..1_000, 0, 500), (500, 1, vec![("documents", 500)]));
-    assert_eq!(read(0, 0..1_000, 0, 4), (4, 1, vec![("documents", 16)]));
+    assert_eq!(read(0, 0..1_000, 0, 4), (4, 1, vec![("documents", 4)]));
+    let few = vec![("documents", 10), ("documents", 16)];
+    assert_eq!(read(1, 1..10, 0, 10), (10, 1, few));
     let twice = vec![("documents", 500), ("documents", 61)];
     assert_eq!(read(1, 0..9, 0, 500), (500, 1, twice));
     let by_marks = vec![("documents", 100), ("heads", 990), ("documents", 90)];
@@ -207,6 +209,25 @@ fn a_bounded_page_reads_each_document_once_as_long_as_nearly_all_pass() {
     // What comes before the page is not read, and the page itself once.
     let behind = vec![("heads", 330), ("documents", 70), ("documents", 30)];
     assert_eq!(read(0, 0..1_000, 300, 100), (100, 301, behind));
+}
+
+#[test]
+fn a_page_that_does_not_fit_tells_how_many_of_its_first_do_however_they_were_read() {
+    let size = "printf('%.*c', iif(id <= 330, 100, 900) << 10, 'x')";
+    let (_store, connection) = filled(400, "id", size);
+    let marks = References { marks: vec![Some(1)], ..References::default() }.pack();
+    connection.execute("UPDATE doc SET refs = ?1", [marks]).unwrap();
+    let test = MarkTest::OneOf { mark: 0, numbers: vec![1].into() };
+    let bounds = Bounds(vec![vec![vec![test]]]);
+    let query =
+        |limit| ListQuery { bounds: bounds.clone(), skip: 300, limit, ..ListQuery::all(KindId(1)) };
+
+    let refused = list(&connection, &query(100));
+    let held = list(&connection, &query(99));
+
+    // 30 of 100 KiB and 70 of 900 KiB, with marks of 12 bytes: 99 are smaller than 64 MiB.
+    let Err(StoreError::TooLarge { fits, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!((fits, held.unwrap().rows.len()), (99, 99));
 }
 
 #[test]
