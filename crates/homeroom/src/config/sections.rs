@@ -206,8 +206,8 @@ pub struct StoreConfig {
     /// which means one for each 8 KiB of the memory, at least 16384 and at most 262144.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recent_documents: Option<u32>,
-    /// Size, in MiB, at which the write-ahead log of a store in a file is restarted. It is copied into the file while
-    /// writes go on; they wait only for the last pages. Default: 64.
+    /// Size, in MiB, from which the write-ahead log of a store in a file is restarted. It is copied into the file while
+    /// writes go on, so it grows to half as much again or more; they wait only for the last pages. Default: 64.
     pub log_mib: u32,
 }
 

@@ -1,5 +1,5 @@
-//! A server that is killed while all of its parts write at once: documents, commits of courses, uploads with
-//! their blobs, the jobs that load these, and tokens that are revoked.
+//! A server whose disk is full for a moment, and that is then killed, while all of its parts write at once:
+//! documents, commits of courses, uploads with their blobs, the jobs that load these, and tokens that are revoked.
 
 mod uploads;
 
@@ -19,7 +19,7 @@ use uploads::{
 
 use crate::durability::{all_students, as_read};
 use crate::support::{
-    Client, Learning, Place, Random, STUDENTS, Server, Wire, eventually, metric, student,
+    Client, Faults, Learning, Place, Random, STUDENTS, Server, Wire, eventually, metric, student,
 };
 
 /// How many write documents, commit and upload at the same time.
@@ -35,6 +35,8 @@ const REVOCATIONS_MAX: usize = 990;
 const BETWEEN_REVOCATIONS: Duration = Duration::from_millis(70);
 /// The first name of all students.
 const NAME: &str = "Ada";
+/// How long the disk is full.
+const FULL: Duration = Duration::from_millis(400);
 /// Longer than it takes to write a whole chunk.
 const STAYS: Duration = Duration::from_millis(300);
 /// Jobs of a killed node in a database are taken over after this time.
@@ -117,7 +119,10 @@ fn survives(
     documents: &mut Vec<Created>,
 ) {
     let of_tokens = &place.key("FullAccess");
-    let server = Server::start_with(place, &[LEASE]);
+    let faults = &Faults::none(place);
+    faults.end();
+    let [preload, control] = faults.environment();
+    let server = Server::start_with(place, &[LEASE, preload, control]);
     let mut lms = Learning::of(place, &server);
     let course = format!("library-{round}");
     assert_eq!(lms.import(&course, &sample_package())["status"], "COMPLETE");
@@ -125,7 +130,9 @@ fn survives(
     let opened = registrations.iter().map(|one| open(&mut lms, one, &course)).collect();
     let unfinished = blobs(place).join("unfinished");
 
-    let acknowledged = Attack { round, key, of_tokens, opened, unfinished: &unfinished }
+    // PostgreSQL's own disk is not the server's.
+    let full = if beside_file(place) { "path homeroom.db" } else { "path blobs" };
+    let acknowledged = Attack { round, key, of_tokens, opened, unfinished: &unfinished, faults, full }
         .until_killed(server, more);
 
     assert!(!names(&unfinished).is_empty(), "it was killed while a blob was written");
@@ -188,6 +195,9 @@ struct Attack<'a> {
     of_tokens: &'a (String, String),
     opened: Vec<Opened>,
     unfinished: &'a Path,
+    faults: &'a Faults,
+    /// The files for which the disk is full.
+    full: &'a str,
 }
 
 impl Attack<'_> {
@@ -224,6 +234,10 @@ impl Attack<'_> {
                     || revoking.is_finished()
             };
             eventually("one of each is acknowledged", || has_failed() || counts.have_grown([0; 5]));
+            self.faults.order(&[self.full, "write enospc"]);
+            std::thread::sleep(FULL);
+            self.faults.end();
+            eventually("the disk has room again", || server.client().get("/readyz").status == 200);
             let forgotten = || metric(&server, "homeroom_store_forgotten_total");
             let (before, begun) = (forgotten(), counts.now());
             eventually("enough of all is acknowledged", || {
@@ -364,8 +378,12 @@ fn all_are_loaded(client: &mut Client, uploads: &[Upload]) {
 
 /// Returns the folder of a place's blobs.
 fn blobs(place: &Place) -> PathBuf {
-    let beside_file = place.store_url().starts_with("sqlite:");
-    place.data().join(if beside_file { "homeroom.db.blobs" } else { "blobs" })
+    place.data().join(if beside_file(place) { "homeroom.db.blobs" } else { "blobs" })
+}
+
+/// Returns whether the store of a place is a file.
+fn beside_file(place: &Place) -> bool {
+    place.store_url().starts_with("sqlite:")
 }
 
 /// Returns what is in a folder, if it is there.
