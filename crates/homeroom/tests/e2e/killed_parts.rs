@@ -132,8 +132,9 @@ fn survives(
 
     // PostgreSQL's own disk is not the server's.
     let full = if beside_file(place) { "path homeroom.db" } else { "path blobs" };
-    let acknowledged = Attack { round, key, of_tokens, opened, unfinished: &unfinished, faults, full }
-        .until_killed(server, more);
+    let acknowledged =
+        Attack { round, key, of_tokens, opened, unfinished: &unfinished, faults, full }
+            .until_killed(server, more);
 
     assert!(!names(&unfinished).is_empty(), "it was killed while a blob was written");
     let server = Server::start_with(place, &[LEASE]);
