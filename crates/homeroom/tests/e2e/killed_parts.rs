@@ -35,6 +35,8 @@ const REVOCATIONS_MAX: usize = 990;
 const BETWEEN_REVOCATIONS: Duration = Duration::from_millis(70);
 /// The first name of all students.
 const NAME: &str = "Ada";
+/// A student that is refused while the disk is full.
+const REFUSED: &str = "refused";
 /// How long the disk is full.
 const FULL: Duration = Duration::from_millis(400);
 /// Longer than it takes to write a whole chunk.
@@ -130,10 +132,9 @@ fn survives(
     let opened = registrations.iter().map(|one| open(&mut lms, one, &course)).collect();
     let unfinished = blobs(place).join("unfinished");
 
-    // PostgreSQL's own disk is not the server's.
-    let full = if beside_file(place) { "path homeroom.db" } else { "path blobs" };
+    let in_file = beside_file(place);
     let acknowledged =
-        Attack { round, key, of_tokens, opened, unfinished: &unfinished, faults, full }
+        Attack { round, key, of_tokens, opened, unfinished: &unfinished, faults, in_file }
             .until_killed(server, more);
 
     assert!(!names(&unfinished).is_empty(), "it was killed while a blob was written");
@@ -165,6 +166,7 @@ fn survives(
         assert_eq!(found, &as_read(found, id, NAME));
         assert_eq!(found["_etag"], **etag, "{id}");
     }
+    assert!(stored.values().all(|one| one["studentUniqueId"] != REFUSED), "what was refused");
     for upload in acknowledged.uploads.iter().filter(|upload| upload.has_chunk) {
         assert_eq!(stored[&upload.student]["firstName"], "A", "{}", upload.student);
     }
@@ -197,8 +199,8 @@ struct Attack<'a> {
     opened: Vec<Opened>,
     unfinished: &'a Path,
     faults: &'a Faults,
-    /// The files for which the disk is full.
-    full: &'a str,
+    /// Whether the store is a file.
+    in_file: bool,
 }
 
 impl Attack<'_> {
@@ -235,10 +237,7 @@ impl Attack<'_> {
                     || revoking.is_finished()
             };
             eventually("one of each is acknowledged", || has_failed() || counts.have_grown([0; 5]));
-            self.faults.order(&[self.full, "write enospc"]);
-            std::thread::sleep(FULL);
-            self.faults.end();
-            eventually("the disk has room again", || server.client().get("/readyz").status == 200);
+            self.fill_the_disk(&server);
             let forgotten = || metric(&server, "homeroom_store_forgotten_total");
             let (before, begun) = (forgotten(), counts.now());
             eventually("enough of all is acknowledged", || {
@@ -258,6 +257,29 @@ impl Attack<'_> {
                 tokens: revoking.join().unwrap(),
             }
         })
+    }
+
+    /// Lets the disk be full for a moment, in which what needs it is refused. PostgreSQL's own disk is not the
+    /// server's, which has only blobs on its disk then.
+    fn fill_the_disk(&self, server: &Server) {
+        let mut client = server.client_of(self.key);
+        let text = file_of(REFUSED);
+        let upload = begin(&mut client, REFUSED, &text).unwrap();
+        let path = if self.in_file { "path homeroom.db" } else { "path blobs" };
+        self.faults.order(&[path, "write enospc"]);
+
+        let octets = [("content-type", "application/octet-stream")];
+        let chunk = chunk_path(&upload, &text);
+        let chunk = client.send("POST", &chunk, &octets, Some(text.as_bytes())).unwrap();
+        assert_eq!(chunk.status, 503, "{chunk:?}");
+        if self.in_file {
+            let document = client.post(STUDENTS, &student(REFUSED, NAME));
+            assert_eq!(document.status, 503, "{document:?}");
+        }
+        std::thread::sleep(FULL);
+
+        self.faults.end();
+        eventually("the disk has room again", || client.get("/readyz").status == 200);
     }
 
     /// Sends the first half of a chunk, and waits until it is being written. The connection stays open.

@@ -86,13 +86,10 @@ async fn walk<S: Source>(
     let mut throughs = Throughs::of(&query.through);
     let marks = checks.marks.max(throughs.marks);
     let mut scan = Scan::begin(source, query, &checks).await?;
-    let mut last = None;
     while let Some(heads) = scan.next(source, query, marks, &more, kept).await? {
         let within = checks.filter(source, heads).await?;
         let found = throughs.filter(source, within).await?;
         scan.learn(found.len());
-        kept.retain(last, &found);
-        last = found.last().copied().or(last);
         more = pass(found);
         if more.is_none() {
             break;

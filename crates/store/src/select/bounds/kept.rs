@@ -5,7 +5,7 @@ use crate::row::{References, Row};
 use crate::select::Statement;
 use crate::select::source::{Bytes, Head, Source};
 
-/// The documents that were read and may be part of the page, in order.
+/// The documents that were read, in order, whether or not they are part of the page.
 #[derive(Default)]
 pub(super) struct Kept {
     rows: Vec<Row>,
@@ -41,12 +41,6 @@ impl Kept {
         let heads = rows.iter().map(head).collect();
         self.rows.extend(rows);
         Ok(Some(heads))
-    }
-
-    /// Drops the documents after a number, unless they are among those that passed, which are in order.
-    pub(super) fn retain(&mut self, after: Option<i64>, passed: &[i64]) {
-        let is_before = |row: &Row| after.is_some_and(|after| row.id.0 <= after);
-        self.rows.retain(|row| is_before(row) || passed.binary_search(&row.id.0).is_ok());
     }
 
     /// Returns documents by their numbers, which are in order. Those that were not read yet are read now.

@@ -8,8 +8,10 @@ use rusqlite::StatementStatus;
 use super::*;
 use crate::condition::Condition;
 use crate::id::KindId;
-use crate::list::{Bounds, MarkTest};
+use crate::list::{Bounds, Leads, MarkTest};
 use crate::select::Driver;
+use crate::sqlite::open::open_file;
+use crate::tie::Way;
 use crate::{NaturalKey, Store};
 
 /// Returns the steps of a statement's plan.
@@ -212,6 +214,32 @@ fn a_bounded_page_reads_each_document_once_as_long_as_nearly_all_pass() {
 }
 
 #[test]
+fn a_bounded_page_of_few_that_meet_a_condition_takes_few_statements() {
+    let body = "iif(id % 500 = 0, '{\"a\":\"x\"}', '{}')";
+    let (store, connection) = filled(20_000, "id", body);
+    let marks = References { marks: vec![Some(100)], ..References::default() }.pack();
+    connection.execute("UPDATE doc SET refs = ?1", [marks]).unwrap();
+    // All refer to the first document, which is organization 100.
+    let edges = "INSERT INTO tie VALUES (7, 100, 100, 1); INSERT INTO ref SELECT 1, 1, id FROM doc";
+    connection.execute_batch(edges).unwrap();
+    let way = Way { steps: [].into(), up: KindId(7), past: false };
+    let test =
+        MarkTest::Reaches { mark: 0, way, numbers: vec![100].into(), leads: Leads::Reference };
+    let bounds = Bounds(vec![vec![vec![test]]]);
+    let conditions = vec![text_condition()];
+    let query = ListQuery { bounds, conditions, limit: 25, ..ListQuery::all(KindId(1)) };
+    let reader = store.shared().file.open_reader().unwrap();
+    let told = Told(File(&reader), RefCell::default());
+
+    let page = at_once(select::list(&told, &query)).unwrap();
+
+    let ids: Vec<i64> = page.rows.iter().map(|row| row.id.0).collect();
+    assert_eq!(ids, (1..=25).map(|n| n * 500).collect::<Vec<_>>());
+    // Not one for each few candidates: the share of those that pass is learned.
+    assert!(told.1.borrow().len() <= 25, "{:?}", told.1);
+}
+
+#[test]
 fn a_page_that_does_not_fit_tells_how_many_of_its_first_do_however_they_were_read() {
     let size = "printf('%.*c', iif(id <= 330, 100, 900) << 10, 'x')";
     let (_store, connection) = filled(400, "id", size);
@@ -243,5 +271,22 @@ fn a_statement_is_prepared_once_whatever_its_limit_is() {
 
         assert!(used.get_status(StatementStatus::Run) > 0, "{sql}");
         assert_eq!(used.get_status(StatementStatus::RePrepare), 0, "{limit}: {sql}");
+    }
+}
+
+#[test]
+fn the_writer_prepares_a_statement_once_whatever_its_limit_is() {
+    let file = std::env::temp_dir().join(format!("homeroom-plans-{}", crate::id::Uuid::new()));
+    let (lock, writer) = open_file(&file, 4_096, 1_024).unwrap();
+    for limit in [1, 25] {
+        let sql = "SELECT id FROM doc ORDER BY id LIMIT ?1";
+        let mut statement = writer.prepare_cached(sql).unwrap();
+        statement.exists([limit]).unwrap();
+
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "{limit}");
+    }
+    drop((writer, lock));
+    for ending in ["", "-wal", "-shm", ".lock"] {
+        _ = std::fs::remove_file(format!("{}{ending}", file.display()));
     }
 }
