@@ -74,7 +74,7 @@ pub(super) async fn cuts<S: Source>(
 }
 
 /// Passes the numbers of qualifying documents, in order, to `pass`, which returns how many more it
-/// wants; ends when there are none. Documents of the page that are read along the way are kept.
+/// wants; ends when there are none. Documents that are read whole along the way are kept.
 async fn walk<S: Source>(
     source: &S,
     query: &ListQuery,
