@@ -376,6 +376,11 @@ fn alone(table: &str, alias: &str, on: &str) -> String {
 
 /// Replaces `?1`, `?2` … in a text by `$1`, `$2` …; quoted parts stay as they are.
 pub(crate) fn with_dollars(text: &str) -> String {
+    with_arguments(text, "$")
+}
+
+/// Replaces the question mark of each `?1`, `?2` … outside of quotes.
+pub(crate) fn with_arguments(text: &str, prefix: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut quoted = false;
     let mut letters = text.chars().peekable();
@@ -383,7 +388,11 @@ pub(crate) fn with_dollars(text: &str) -> String {
         quoted ^= letter == '\'';
         let is_argument =
             letter == '?' && !quoted && letters.peek().is_some_and(char::is_ascii_digit);
-        out.push(if is_argument { '$' } else { letter });
+        if is_argument {
+            out.push_str(prefix);
+        } else {
+            out.push(letter);
+        }
     }
     out
 }

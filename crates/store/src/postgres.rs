@@ -11,6 +11,7 @@ mod connection;
 mod depart;
 mod error;
 mod lane_writers;
+mod many;
 mod migrate;
 mod own_runtime;
 mod place;
@@ -73,7 +74,7 @@ pub(crate) struct Postgres(Arc<Inner>);
 struct Inner {
     queue: Queue,
     lanes: LaneWriters,
-    reads: Reads,
+    reads: Arc<Reads>,
     memory: Arc<reach::Memory>,
     commits: Arc<Commits>,
     runtime: OwnRuntime,
@@ -111,7 +112,7 @@ pub(crate) fn open(
     let lanes = LaneWriters::new(setup, options.queue, Arc::clone(&waiting));
     let queue =
         Queue::start(options.queue, waiting, move |arrivals| writer.work(&arrivals, &answered))?;
-    let reads = Reads::new(connector, runtime.handle(), options);
+    let reads = Arc::new(Reads::new(connector, runtime.handle(), options));
     Ok(Postgres(Arc::new(Inner { queue, lanes, reads, memory, commits, runtime, is_closed })))
 }
 
@@ -171,10 +172,6 @@ fn told(fault: Fault) -> StoreError {
     fault.told(|| StoreError::Failed("it took too long".into()))
 }
 
-const BY_UUID: &str =
-    "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc WHERE uuid = ?1";
-const BY_UUID_WITH_TIES: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body, \
-     (SELECT version FROM tie_version WHERE label = -1) FROM doc WHERE uuid = ?1";
 const BY_KEY: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc WHERE key = ?1";
 const TARGET: &str = "SELECT id, uuid, kind FROM doc WHERE key = ?1 \
      UNION ALL SELECT d.id, d.uuid, d.kind FROM alias a JOIN doc d ON d.id = a.id WHERE a.key = ?1";
@@ -245,7 +242,7 @@ impl Postgres {
 
     /// Finds a document by its public id.
     pub(crate) async fn document(&self, uuid: Uuid) -> Result<Option<Row>, StoreError> {
-        self.probe(BY_UUID, uuid.0, document).await
+        Ok(self.0.reads.document(uuid, false).await?.map(|(row, _)| row))
     }
 
     /// Finds a document by its identity.
@@ -280,12 +277,11 @@ impl Postgres {
         uuid: Uuid,
     ) -> Result<Option<(Row, TieState)>, StoreError> {
         let before = self.0.memory.newest();
-        let read = |row: &SqlRow| Ok((document(row)?, TieState(row.try_get(8)?)));
-        let found = self.probe(BY_UUID_WITH_TIES, uuid.0, read).await?;
-        if let Some((_, TieState(Some(any)))) = found {
+        let found = self.0.reads.document(uuid, true).await?;
+        if let Some((_, Some(any))) = found {
             self.0.memory.saw(before, any);
         }
-        Ok(found)
+        Ok(found.map(|(row, ties)| (row, TieState(ties))))
     }
 
     /// Returns whether all ways lead from their numbers to one of some sorted numbers, if that is remembered

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::str::FromStr as _;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
@@ -44,6 +44,8 @@ pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(30);
 const STOP: Duration = Duration::from_secs(5);
 /// The pause before the cancellation is sent again; it doubles each time.
 const STOP_PAUSE: Duration = Duration::from_millis(250);
+/// Steps in which the time of a list's statements is limited.
+const LIMIT_STEP: Duration = Duration::from_millis(250);
 /// How the driver's message about a failed handshake begins.
 const HANDSHAKE: &str = "error performing TLS handshake";
 /// The columns of a table, and the numbers of their types.
@@ -178,10 +180,12 @@ impl Connector {
             client,
             tls: self.tls.clone(),
             statements: Mutex::default(),
+            for_many: Mutex::default(),
             task,
             is_left: AtomicBool::new(false),
             silence_max: self.silence_max,
             is_strict: self.is_strict,
+            limit: AtomicU64::new(0),
             pooled: self.known.clone().map(|known| Pooled {
                 known,
                 settings: settings::of_transaction(role, self.deadline),
@@ -212,13 +216,20 @@ pub(super) struct Connection {
     client: Client,
     tls: Tls,
     statements: Mutex<HashMap<String, Statement>>,
+    /// By the text for one row of arguments, the statement for many, if there is one.
+    for_many: Mutex<HashMap<String, Option<Ready>>>,
     task: JoinHandle<()>,
     /// Whether the connection must not be used any more.
     is_left: AtomicBool,
     silence_max: Duration,
     is_strict: bool,
     pooled: Option<Pooled>,
+    /// The limit of the time of a list's statements, in milliseconds; 0 before it was set.
+    limit: AtomicU64,
 }
+
+/// Rewrites a statement whose arguments have these types for many rows of arguments, if it can.
+pub(super) type Rewrite = fn(&str, &[Type]) -> Option<String>;
 
 /// A statement that a connection can run.
 #[derive(Clone)]
@@ -227,6 +238,16 @@ pub(super) enum Ready {
     Here(Statement),
     /// It is sent with its text.
     Anywhere(Arc<Typed>),
+}
+
+impl Ready {
+    /// Returns the types of its arguments.
+    pub(super) fn types(&self) -> &[Type] {
+        match self {
+            Self::Here(statement) => statement.params(),
+            Self::Anywhere(typed) => &typed.arguments,
+        }
+    }
 }
 
 impl Connection {
@@ -300,6 +321,18 @@ impl Connection {
         Ok(self.client.batch_execute(text).await?)
     }
 
+    /// Limits the time of the next statements, unless that limit is set already. They may take a little
+    /// longer, so that the limit seldom has to be set anew.
+    pub(super) async fn limit_to(&self, longest: Duration) {
+        let step = u64::try_from(LIMIT_STEP.as_millis()).unwrap_or(u64::MAX);
+        let longest = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
+        let longest = longest.div_ceil(step).max(1).saturating_mul(step);
+        if self.limit.swap(longest, Ordering::Relaxed) != longest {
+            // Some related databases lack the setting.
+            _ = self.simple(&format!("SET statement_timeout = {longest}")).await;
+        }
+    }
+
     /// Returns a statement with `?1`, `?2` …, preparing it once.
     pub(super) async fn prepared(&self, text: &str) -> Result<Ready, Fault> {
         if let Some(pooled) = &self.pooled {
@@ -316,6 +349,30 @@ impl Connection {
         }
         statements.insert(text.to_owned(), statement.clone());
         Ok(Ready::Here(statement))
+    }
+
+    /// Returns the statement that does for many rows of arguments what another does for one, prepared once;
+    /// nothing if `rewrite` does not know the form of that one.
+    pub(super) async fn prepared_for_many(
+        &self,
+        text: &str,
+        rewrite: Rewrite,
+    ) -> Result<Option<Ready>, Fault> {
+        if let Some(known) = self.for_many().get(text) {
+            return Ok(known.clone());
+        }
+        let one = self.prepared(text).await?;
+        let ready = match rewrite(text, one.types()) {
+            Some(many) => self.prepared(&many).await.map(Some),
+            None => Ok(None),
+        };
+        let mut for_many = self.for_many();
+        if for_many.len() >= PREPARED_MAX {
+            for_many.clear();
+        }
+        // A statement that the server refuses in this form is run row by row from now on.
+        for_many.insert(text.to_owned(), ready.as_ref().ok().cloned().flatten());
+        ready
     }
 
     /// Returns a statement with the types of its arguments, which the server tells once.
@@ -416,6 +473,10 @@ impl Connection {
 
     fn statements(&self) -> std::sync::MutexGuard<'_, HashMap<String, Statement>> {
         self.statements.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn for_many(&self) -> std::sync::MutexGuard<'_, HashMap<String, Option<Ready>>> {
+        self.for_many.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn look_at(&self, text: &str) -> Result<(), Fault> {

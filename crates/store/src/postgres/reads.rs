@@ -1,6 +1,7 @@
 //! Reads beside the writer: probes share a few connections, running lists have one each.
 #![expect(clippy::disallowed_methods, reason = "a read has a deadline")]
 
+mod gathered;
 mod lane;
 mod outage;
 mod slot;
@@ -19,8 +20,10 @@ use tokio_postgres::types::ToSql;
 use crate::dialect::Dialect;
 use crate::errand::asker;
 use crate::error::StoreError;
+use crate::id::Uuid;
 use crate::postgres::connection::{Connector, Shared, in_order};
 use crate::postgres::error::Fault;
+use crate::postgres::reads::gathered::{Found, Gathering};
 use crate::postgres::reads::lane::Lane;
 use crate::postgres::reads::outage::Outage;
 use crate::postgres::reads::slot::{Probe, Slot};
@@ -44,6 +47,7 @@ pub(super) struct Reads {
     deadline: Duration,
     probes: Vec<Arc<Slot>>,
     next_probe: AtomicUsize,
+    gathering: Gathering,
     short: Arc<Lane>,
     long: Arc<Lane>,
     outage: Arc<Outage>,
@@ -63,6 +67,7 @@ impl Reads {
                 .map(|at| Arc::new(Slot::new((options.probes + at) / PROBES)))
                 .collect(),
             next_probe: AtomicUsize::new(0),
+            gathering: Gathering::default(),
             short: Lane::new(short, options.list_connections, options.list_queue),
             long: Lane::new(long, options.scan_connections, options.scan_queue),
             outage: Arc::default(),
@@ -83,7 +88,7 @@ impl Reads {
         let mut all: Vec<_> = [&self.short, &self.long].iter().flat_map(|l| l.loads()).collect();
         let probes = self.probes.iter().map(|slot| slot.load());
         let (size, used) = probes.fold((0, 0), |sum, (size, used)| (sum.0 + size, sum.1 + used));
-        let (size, used) = (size as u64, used as u64);
+        let (size, used) = (size as u64, (used + self.gathering.waiting()) as u64);
         all.push(QueueLoad { queue: QueueName::Probes, size, used, refused: 0 });
         all
     }
@@ -91,6 +96,16 @@ impl Reads {
     /// Returns why the last attempt to reach the database failed, if it did.
     pub(super) fn trouble(&self) -> Option<StoreError> {
         self.outage.why().map(StoreError::Away)
+    }
+
+    /// Finds a document by its public id, and the version of the ties at that moment if it is asked for.
+    pub(super) async fn document(
+        self: &Arc<Self>,
+        uuid: Uuid,
+        wants_ties: bool,
+    ) -> Result<Option<Found>, StoreError> {
+        let finding = self.gathering.find(self, uuid, wants_ties);
+        self.within(async { finding.await.map_err(Fault::Own) }).await
     }
 
     /// Reads index entries; if the connection is lost, tries once more on another.
@@ -192,7 +207,7 @@ impl Reads {
         let (connector, outage, runtime) = (&self.connector, &self.outage, &self.runtime);
         let mut used = lane.connection(place, connector, outage, runtime).await?;
         let connection = used.begin();
-        let left = end.saturating_duration_since(Instant::now()).as_millis().max(1);
+        let left = end.saturating_duration_since(Instant::now());
         if connection.is_pooled() {
             // The session is also that of others; each transaction has the time-out.
             let found = read(Arc::clone(&connection)).await;
@@ -201,10 +216,9 @@ impl Reads {
             }
             return found;
         }
-        let limit = format!("SET statement_timeout = {left}");
-        // Both travel in one flight. Some related databases lack the setting.
-        let (_, found) =
-            tokio::join!(biased; connection.simple(&limit), read(Arc::clone(&connection)));
+        // Both travel in one flight.
+        let limit = connection.limit_to(left);
+        let ((), found) = tokio::join!(biased; limit, read(Arc::clone(&connection)));
         if found.is_ok() {
             used.keep();
         }
@@ -241,8 +255,12 @@ impl Lists {
         &self,
         read: impl Future<Output = Result<T, Fault>>,
     ) -> Result<T, Fault> {
-        self.0.simple("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-        let found = read.await?;
+        let beginning =
+            self.0.simple("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        // Both travel in one flight: the transaction's state is that of its first statement.
+        let (begun, found) = tokio::join!(biased; beginning, read);
+        begun?;
+        let found = found?;
         self.0.simple("COMMIT").await?;
         Ok(found)
     }

@@ -111,7 +111,12 @@ fn whole(raw: &[u8]) -> Result<i64, Refused> {
 
 /// Returns all values of a row.
 pub(super) fn values(row: &SqlRow) -> Result<Vec<Value>, Fault> {
-    (0..row.len()).map(|at| Ok(row.try_get(at)?)).collect()
+    values_from(row, 0)
+}
+
+/// Returns the values of a row from a column on.
+pub(super) fn values_from(row: &SqlRow, from: usize) -> Result<Vec<Value>, Fault> {
+    (from..row.len()).map(|at| Ok(row.try_get(at)?)).collect()
 }
 
 /// Reads a document from [`crate::row::COLUMNS`].

@@ -11,7 +11,9 @@ mod batch;
 mod commit;
 mod group;
 mod hold;
+mod prepared;
 mod statement;
+mod together;
 mod touch;
 
 use std::num::NonZeroU32;

@@ -15,4 +15,5 @@ mod silence;
 mod snapshots;
 mod support;
 mod tls;
+mod together;
 mod upgrades;

@@ -4,6 +4,9 @@ use homeroom_store::{
     Answer, Ask, Decision, Lane, Plan, Ran, Refused, Sql, Store, StoreError, Value, Write,
 };
 
+use std::collections::BTreeMap;
+
+use crate::dice::Dice;
 use crate::support::{create, document, key, stores};
 
 const TURNS: Lane = Lane::new("job");
@@ -13,6 +16,11 @@ const READ: &str = "SELECT taken FROM job_turn WHERE kind = 'k' AND owner = ?1";
 const PUT: &str = "INSERT INTO job_turn (kind, owner, taken) VALUES ('k', ?1, ?2) \
      ON CONFLICT (kind, owner) DO UPDATE SET taken = excluded.taken";
 const ADD: &str = "INSERT INTO job_turn (kind, owner, taken) VALUES ('k', ?1, 0)";
+const RAISE: &str =
+    "UPDATE job_turn SET taken = (taken * 3 + ?2) % 1000 WHERE kind = 'k' AND owner = ?1";
+const RAISE_ALL: &str = "UPDATE job_turn SET taken = (taken * 3 + ?1) % 1000 WHERE kind = 'k'";
+const REMOVE: &str = "DELETE FROM job_turn WHERE kind = 'k' AND owner = ?1";
+const REMOVE_ALL: &str = "DELETE FROM job_turn WHERE kind = 'k' AND taken > ?1";
 
 /// Returns a plan that adds one to an owner's number.
 fn increment(owner: &'static str) -> Plan<impl homeroom_store::Decide<Done = i64, Refusal = ()>> {
@@ -55,6 +63,106 @@ fn plans_of_a_lane_see_each_other_in_order() {
         assert_eq!(values(first.wait()), [1, 1, 2, 1, 3, 2]);
         assert_eq!(values(second.wait()), [4, 3, 5, 2, 6, 4]);
         assert_eq!(["a", "b", "c"].map(|owner| number(&store, owner)), [Some(6), Some(4), Some(2)]);
+    }
+}
+
+const OWNERS: [&str; 5] = ["a", "b", "it's ?1", "", "ä"];
+
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Put(&'static str, i64),
+    Raise(&'static str, i64),
+    Remove(&'static str),
+    RaiseAll(i64),
+    RemoveAll(i64),
+}
+
+impl Change {
+    fn drawn(dice: &mut Dice) -> Self {
+        let (owner, by) = (OWNERS[dice.below(OWNERS.len())], i64::try_from(dice.below(9)).unwrap());
+        match dice.below(40) {
+            0 => Self::RaiseAll(by),
+            1 => Self::RemoveAll(by * 40),
+            2..10 => Self::Remove(owner),
+            10..25 => Self::Put(owner, by),
+            _ => Self::Raise(owner, by),
+        }
+    }
+
+    fn done(self, taken: &mut BTreeMap<&'static str, i64>) {
+        let raise = |taken: &mut i64, by| *taken = (*taken * 3 + by) % 1_000;
+        match self {
+            Self::Put(owner, to) => _ = taken.insert(owner, to),
+            Self::Raise(owner, by) => taken.get_mut(owner).into_iter().for_each(|n| raise(n, by)),
+            Self::Remove(owner) => _ = taken.remove(owner),
+            Self::RaiseAll(by) => taken.values_mut().for_each(|n| raise(n, by)),
+            Self::RemoveAll(more) => taken.retain(|_, n| *n <= more),
+        }
+    }
+
+    fn write(self) -> Write {
+        let of = |owner: &str, text, more: Option<i64>| {
+            let first = [Value::from(owner)].into_iter();
+            let arguments = first.chain(more.map(Value::from)).collect();
+            Write::Rows(TURNS.rows(owner), Sql::new(text, arguments))
+        };
+        let of_all = |text, by: i64| Write::Rows(TURNS.all(), Sql::new(text, vec![by.into()]));
+        match self {
+            Self::Put(owner, to) => of(owner, PUT, Some(to)),
+            Self::Raise(owner, by) => of(owner, RAISE, Some(by)),
+            Self::Remove(owner) => of(owner, REMOVE, None),
+            Self::RaiseAll(by) => of_all(RAISE_ALL, by),
+            Self::RemoveAll(more) => of_all(REMOVE_ALL, more),
+        }
+    }
+}
+
+/// Returns a plan that reads the numbers of some owners, and makes changes.
+fn changing(
+    read: Vec<&'static str>,
+    changes: Vec<Change>,
+) -> Plan<impl homeroom_store::Decide<Done = Vec<Option<i64>>, Refusal = ()>> {
+    let ask = |owner: &&'static str| {
+        Ask::Rows(TURNS.rows(*owner), Sql::new(READ, vec![Value::from(*owner)]))
+    };
+    let decide = move |found: Vec<Answer>| -> Decision<Vec<Option<i64>>, ()> {
+        let number = |answer| match answer {
+            Answer::Rows(rows) => rows.first().and_then(|row: &Vec<Value>| row[0].as_integer()),
+            _ => None,
+        };
+        let writes = changes.iter().map(|change| change.write()).collect();
+        Decision::Write(writes, found.into_iter().map(number).collect())
+    };
+    Plan { ask: read.iter().map(ask).collect(), decide }
+}
+
+#[test]
+fn plans_that_go_together_do_what_they_do_one_after_the_other() {
+    for (store, ..) in stores() {
+        let mut taken = BTreeMap::new();
+        for seed in 0..60 {
+            let mut dice = Dice(seed);
+            let (mut plans, mut wanted) = (vec![], vec![]);
+            for _ in 0..=dice.below(30) {
+                let owners: Vec<_> =
+                    (0..dice.below(3)).map(|_| OWNERS[dice.below(OWNERS.len())]).collect();
+                let changes: Vec<_> =
+                    (0..dice.below(4)).map(|_| Change::drawn(&mut dice)).collect();
+                wanted
+                    .push(owners.iter().map(|owner| taken.get(owner).copied()).collect::<Vec<_>>());
+                for change in &changes {
+                    change.done(&mut taken);
+                }
+                plans.push(changing(owners, changes));
+            }
+
+            let found = values(store.submit_in(TURNS, plans).wait());
+
+            assert_eq!(found, wanted, "seed {seed}");
+            for owner in OWNERS {
+                assert_eq!(number(&store, owner), taken.get(owner).copied(), "seed {seed}");
+            }
+        }
     }
 }
 

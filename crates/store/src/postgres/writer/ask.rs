@@ -10,11 +10,14 @@ use tokio_postgres::types::ToSql;
 use crate::dialect::Dialect;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::plan::{ACCESS_VERSION, Answer, Ask, Target};
+use crate::postgres::connection::{Connection, in_order};
 use crate::postgres::error::Fault;
+use crate::postgres::many;
 use crate::postgres::reach::Reaching;
 use crate::postgres::reach::{self, Memory, Versions};
 use crate::postgres::strict::ROWS_MAX;
-use crate::postgres::value::{Column, bytes, document, kind, values};
+use crate::postgres::value::{Column, bytes, document, kind, values, values_from};
+use crate::postgres::writer::prepared::AllPrepared;
 use crate::row::Row;
 use crate::select::through;
 use crate::sql::{Sql, Value};
@@ -31,7 +34,8 @@ pub(super) struct Questions {
     reaching: Reaching,
     tests: Vec<(Arc<DocumentTest>, BTreeSet<Start>)>,
     asks_access: bool,
-    sql: Vec<Sql>,
+    /// Plain SQL, and whether it only reads rows of a part.
+    sql: Vec<(Sql, bool)>,
 }
 
 /// A statement that answers questions, and how its rows are read.
@@ -40,6 +44,17 @@ pub(super) struct AskStatement {
     of: Of,
     columns: Vec<Column>,
     values: Vec<Value>,
+    /// The values of further questions of the same text.
+    more: Vec<Vec<Value>>,
+}
+
+/// The rows that answer a statement.
+pub(super) enum Asked {
+    One(Vec<SqlRow>),
+    /// The rows of many questions, each row after the number of its question.
+    Many(Vec<SqlRow>),
+    /// The rows of each of many questions.
+    Each(Vec<Vec<SqlRow>>),
 }
 
 #[derive(Clone)]
@@ -50,7 +65,8 @@ enum Of {
     Reach(reach::Of),
     Tests(Arc<DocumentTest>, Arc<[Start]>),
     Access,
-    Sql,
+    /// Plain SQL, with the places of the questions among all such.
+    Sql(Vec<usize>),
 }
 
 /// The document that has an identity, and whether the identity is its own.
@@ -91,7 +107,8 @@ impl Questions {
                 }
             }
             Ask::AccessVersion => self.asks_access = true,
-            Ask::Part(sql) | Ask::Rows(_, sql) | Ask::Sql(sql) => self.sql.push(sql.clone()),
+            Ask::Rows(_, sql) => self.sql.push((sql.clone(), true)),
+            Ask::Part(sql) | Ask::Sql(sql) => self.sql.push((sql.clone(), false)),
         }
     }
 
@@ -153,41 +170,68 @@ impl Questions {
                     of: of.clone(),
                     columns: vec![],
                     values: statement.arguments,
+                    more: vec![],
                 }));
             }
         }
-        out.extend(self.sql.into_iter().map(|sql| AskStatement {
-            text: sql.text.into(),
-            of: Of::Sql,
-            columns: vec![],
-            values: sql.arguments,
-        }));
-        (out, Found { reaching: self.reaching, targets, looked_up, ..Found::default() })
+        let sql = vec![Answer::Rows(vec![]); self.sql.len()].into();
+        plain(self.sql, &mut out);
+        (out, Found { reaching: self.reaching, targets, looked_up, sql, ..Found::default() })
     }
 }
 
 impl AskStatement {
     fn of(text: &'static str, of: Of, columns: Vec<Column>) -> Self {
-        Self { text: text.into(), of, columns, values: vec![] }
+        Self { text: text.into(), of, columns, values: vec![], more: vec![] }
     }
 
     fn of_reach(statement: reach::ReachStatement) -> Self {
         let reach::ReachStatement { text, columns, of } = statement;
-        Self { text: text.into(), of: Of::Reach(of), columns, values: vec![] }
+        Self { text: text.into(), of: Of::Reach(of), columns, values: vec![], more: vec![] }
     }
 
-    pub(super) fn arguments(&self) -> Vec<&(dyn ToSql + Sync)> {
+    /// Returns whether it has several rows of values.
+    pub(super) fn is_for_many(&self) -> bool {
+        !self.more.is_empty()
+    }
+
+    /// Asks it.
+    pub(super) async fn ask(
+        &self,
+        connection: &Connection,
+        prepared: &AllPrepared<'_>,
+    ) -> Result<Asked, Fault> {
+        let one = &prepared[&*self.text];
+        if !self.is_for_many() {
+            return Ok(Asked::One(connection.all(one, &self.arguments()).await?));
+        }
+        let rows: Vec<&[Value]> =
+            [&self.values].into_iter().chain(&self.more).map(|values| &values[..]).collect();
+        if let Some(many) = prepared.for_many(&self.text) {
+            let columns = many::columns(&rows);
+            let numbers: Vec<i64> = (0_i64..).take(rows.len()).collect();
+            let columns = columns.iter().map(|column| column as &(dyn ToSql + Sync));
+            let arguments: Vec<_> = columns.chain([&numbers as _]).collect();
+            return Ok(Asked::Many(connection.all(many, &arguments).await?));
+        }
+        let each = rows.into_iter().map(|values| async {
+            let values: Vec<_> = values.iter().map(|v| v as &(dyn ToSql + Sync)).collect();
+            connection.all(one, &values).await
+        });
+        Ok(Asked::Each(in_order(each).await.into_iter().collect::<Result<_, _>>()?))
+    }
+
+    fn arguments(&self) -> Vec<&(dyn ToSql + Sync)> {
         let columns = self.columns.iter().map(|column| column as &(dyn ToSql + Sync));
         columns.chain(self.values.iter().map(|value| value as &(dyn ToSql + Sync))).collect()
     }
 
     /// Adds a statement's rows to the answers.
-    pub(super) fn read(&self, rows: &[SqlRow], found: &mut Found) -> Result<(), Fault> {
-        if let Of::Sql = self.of {
-            let rows = rows.iter().map(values).collect::<Result<_, _>>()?;
-            found.sql.push_back(Answer::Rows(rows));
-            return Ok(());
+    pub(super) fn read(&self, asked: &Asked, found: &mut Found) -> Result<(), Fault> {
+        if let Of::Sql(places) = &self.of {
+            return read_plain(asked, places, &mut found.sql);
         }
+        let Asked::One(rows) = asked else { return Ok(()) };
         if let Of::Reach(of) = &self.of {
             return found.reaching.read(of, rows);
         }
@@ -217,7 +261,7 @@ impl AskStatement {
                     found.referrers.entry(row.try_get(0)?).or_default().push(kind(row, 1)?);
                 }
                 Of::Access => found.access = Some(row.try_get(0)?),
-                Of::Reach(_) | Of::Tests(..) | Of::Sql => {}
+                Of::Reach(_) | Of::Tests(..) | Of::Sql(_) => {}
             }
         }
         Ok(())
@@ -289,6 +333,66 @@ impl Found {
             }
         }
     }
+}
+
+/// Adds the statements for plain SQL. Questions about rows of parts that have one text go together.
+fn plain(all: Vec<(Sql, bool)>, out: &mut Vec<AskStatement>) {
+    let mut of_text: HashMap<&'static str, usize> = HashMap::new();
+    for (place, (sql, may_join)) in all.into_iter().enumerate() {
+        let joined = of_text.get(sql.text).filter(|_| may_join).and_then(|at| out.get_mut(*at));
+        if let Some(AskStatement { of: Of::Sql(places), more, .. }) = joined
+            && places.len() < ROWS_MAX
+        {
+            places.push(place);
+            more.push(sql.arguments);
+            continue;
+        }
+        if may_join {
+            of_text.insert(sql.text, out.len());
+        }
+        out.push(AskStatement {
+            text: sql.text.into(),
+            of: Of::Sql(vec![place]),
+            columns: vec![],
+            values: sql.arguments,
+            more: vec![],
+        });
+    }
+}
+
+/// Reads the rows of plain SQL into the answers at their places.
+fn read_plain(
+    asked: &Asked,
+    places: &[usize],
+    answers: &mut VecDeque<Answer>,
+) -> Result<(), Fault> {
+    let mut add = |number: usize, row: Vec<Value>| {
+        let place = places.get(number).and_then(|place| answers.get_mut(*place));
+        if let Some(Answer::Rows(rows)) = place {
+            rows.push(row);
+        }
+    };
+    match asked {
+        Asked::One(rows) => {
+            for row in rows {
+                add(0, values(row)?);
+            }
+        }
+        Asked::Many(rows) => {
+            for row in rows {
+                let number = usize::try_from(row.try_get::<_, i64>(0)?).unwrap_or(usize::MAX);
+                add(number, values_from(row, 1)?);
+            }
+        }
+        Asked::Each(all) => {
+            for (number, rows) in all.iter().enumerate() {
+                for row in rows {
+                    add(number, values(row)?);
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn read_tests(

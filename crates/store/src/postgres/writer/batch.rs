@@ -10,13 +10,14 @@ use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, Written};
 use crate::postgres::writer::hold::Held;
 use crate::postgres::writer::statement::{Origin, Statement, arrays, foreign};
+use crate::postgres::writer::together::together;
 use crate::postgres::writer::touch::{self, Changed};
 use crate::row::{Count, References, Row};
 use crate::sql::Value;
 use crate::tie::Tie;
 
 /// Most bytes of texts in one statement, except for a single text that is larger.
-const BYTES_MAX: usize = 4 << 20;
+pub(super) const BYTES_MAX: usize = 4 << 20;
 
 /// Collects writes in order and returns statements with the same effects in the same order.
 pub(super) struct Batch {
@@ -104,7 +105,11 @@ impl Batch {
                 self.replace(old, &old_references, &old_ties, new);
             }
             Write::Delete { row, ties, tombstone } => self.delete(*row, ties, tombstone),
-            Write::Part(sql) | Write::Rows(_, sql) => self.done.push(foreign(sql, Origin::Part)),
+            Write::Part(sql) => self.done.push(foreign(sql, Origin::Part)),
+            Write::Rows(rows, sql) => {
+                let rows = Some(rows);
+                self.done.push(Statement { rows, ..foreign(sql, Origin::Part) });
+            }
             Write::Sql(sql) => {
                 self.close();
                 self.changed_ties.insert(UNKNOWN);
@@ -186,7 +191,7 @@ impl Batch {
     /// Returns the statements of everything added since the last call.
     pub(super) fn take_statements(&mut self) -> Vec<Statement> {
         self.close();
-        std::mem::take(&mut self.done)
+        together(std::mem::take(&mut self.done))
     }
 
     /// Returns the statements that end a transaction: counts, counters and versions of ties.

@@ -8,9 +8,10 @@ use crate::error::StoreError;
 use crate::lane::Lane;
 use crate::postgres::connection::in_order;
 use crate::postgres::error::Fault;
-use crate::postgres::writer::group::{prepare_all, run};
+use crate::postgres::many;
 use crate::postgres::writer::hold::HOLD_LANE;
-use crate::postgres::writer::statement::Statement;
+use crate::postgres::writer::prepared::AllPrepared;
+use crate::postgres::writer::statement::{Statement, texts_of_many};
 use crate::postgres::writer::{Failing, PAUSE_MAX, WriterState};
 
 /// How long to try to find out the outcome of a commit.
@@ -34,13 +35,16 @@ impl WriterState {
         let connection = self.connection.as_ref().ok_or_else(Fault::silent)?;
         let prepare = async {
             let texts = last.iter().map(|statement| statement.text);
-            let prepared = prepare_all(connection, texts).await?;
-            Ok((prepared, connection.prepared(COMMITTED).await?))
+            let mut prepared = AllPrepared::prepare(connection, texts.chain([COMMITTED])).await?;
+            prepared.add_for_many(connection, texts_of_many(last), many::write).await?;
+            Ok(prepared)
         };
-        let (prepared, committed) = connection.answered(prepare).await?;
+        let prepared = connection.answered(prepare).await?;
+        last.iter().try_for_each(|last| last.rehearse(&prepared[last.text]))?;
         let write = async {
-            let write = in_order(last.iter().map(|last| run(connection, &prepared, last)));
-            let sign = async { connection.execute(&committed, &[&node, &txn, &seen]).await };
+            let write = in_order(last.iter().map(|last| last.run(connection, &prepared)));
+            let committed = &prepared[COMMITTED];
+            let sign = async { connection.execute(committed, &[&node, &txn, &seen]).await };
             let (written, signed) = tokio::join!(biased; write, sign);
             written.into_iter().chain([signed]).collect::<Result<(), Fault>>()
         };
@@ -49,22 +53,13 @@ impl WriterState {
             return Err(Fault::Again("made to fail at the commit".into()));
         }
         let commit = connection.simple("COMMIT");
-        let ended = if last.iter().any(|last| last.origin.is_foreign()) {
-            // The server does not notice a value that cannot be sent, so the commit has to wait.
-            connection.answered(write).await?;
-            self.is_committing = true;
-            connection.answered(commit).await
-        } else {
-            self.is_committing = true;
-            let flight = async {
-                // After an error the server refuses the rest, the commit included; the first error
-                // counts.
-                let (written, ended) = tokio::join!(biased; write, commit);
-                written.and(ended)
-            };
-            connection.answered(flight).await
+        self.is_committing = true;
+        let flight = async {
+            // After an error the server refuses the rest, the commit included; the first error counts.
+            let (written, ended) = tokio::join!(biased; write, commit);
+            written.and(ended)
         };
-        let ended = match ended {
+        let ended = match connection.answered(flight).await {
             Err(Fault::Lost(why)) => {
                 tracing::warn!(why, "the connection was lost in a commit");
                 let found = self.find_out().await;

@@ -4,22 +4,21 @@
 //! first that has read something that an earlier one writes. Plans that did so are restarted, in
 //! the same transaction, on the state after the writes so far.
 
-use std::collections::HashMap;
-
-use tokio_postgres::Row as SqlRow;
 use tokio_postgres::types::ToSql;
 
 use crate::error::StoreError;
 use crate::lane::Lane;
 use crate::plan::{Ask, Write};
-use crate::postgres::connection::{Connection, Ready, in_order};
+use crate::postgres::connection::{Connection, in_order};
 use crate::postgres::error::Fault;
 use crate::postgres::error::damaged;
+use crate::postgres::many;
 use crate::postgres::reach::{ALL_VERSIONS, Memory, SCHEMA_VERSION, Versions};
-use crate::postgres::writer::ask::{AskStatement, Found, KnownTargets, Questions};
+use crate::postgres::writer::ask::{AskStatement, Asked, Found, KnownTargets, Questions};
 use crate::postgres::writer::batch::Batch;
 use crate::postgres::writer::hold::{HOLD_LANE, Held};
-use crate::postgres::writer::statement::{Origin, Statement};
+use crate::postgres::writer::prepared::AllPrepared;
+use crate::postgres::writer::statement::{Origin, Statement, texts_of_many};
 use crate::postgres::writer::touch::{self, Changed, Touch};
 use crate::store::{Job, Step};
 
@@ -285,7 +284,7 @@ enum Begins {
 }
 
 /// The rows of each question, and the counters.
-type Flown = (Vec<Vec<SqlRow>>, Option<Counters>);
+type Flown = (Vec<Asked>, Option<Counters>);
 
 async fn fly(
     connection: &Connection,
@@ -301,7 +300,11 @@ async fn fly(
         Begins::With(Some(_)) => (HOLD_LANE, SCHEMA_VERSION),
         Begins::With(None) | Begins::Not => (HOLD, ALL_VERSIONS),
     };
-    let prepared = prepare_all(connection, texts.chain([hold, versions])).await?;
+    let mut prepared = AllPrepared::prepare(connection, texts.chain([hold, versions])).await?;
+    prepared.add_for_many(connection, texts_of_many(writes), many::write).await?;
+    let of_many = questions.iter().filter(|question| question.is_for_many());
+    let of_many = of_many.map(|question| &*question.text);
+    prepared.add_for_many(connection, of_many, many::question).await?;
     let begin = async {
         let Begins::With(lane) = begins else { return Ok(None) };
         let name = lane.map(Lane::name);
@@ -325,41 +328,13 @@ async fn fly(
         };
         Ok(Some(Counters { id, change_version, ties }))
     };
-    let write = in_order(writes.iter().map(|write| run(connection, &prepared, write)));
-    let ask = in_order(questions.iter().map(|question| async {
-        connection.all(&prepared[&*question.text], &question.arguments()).await
-    }));
+    let write = in_order(writes.iter().map(|write| write.run(connection, &prepared)));
+    let ask = in_order(questions.iter().map(|question| question.ask(connection, &prepared)));
     let (counters, written, answered) = tokio::join!(biased; begin, write, ask);
     let counters: Result<_, Fault> = counters;
     let counters = counters?;
     written.into_iter().collect::<Result<(), _>>()?;
     Ok((answered.into_iter().collect::<Result<_, _>>()?, counters))
-}
-
-/// Runs a writing statement.
-pub(super) async fn run(
-    connection: &Connection,
-    prepared: &AllPrepared<'_>,
-    statement: &Statement,
-) -> Result<(), Fault> {
-    connection.execute(&prepared[statement.text], &statement.arguments()).await
-}
-
-/// Prepared statements by their texts.
-pub(super) type AllPrepared<'t> = HashMap<&'t str, Ready>;
-
-/// Prepares the statements of a flight, so that nothing in it waits for that.
-pub(super) async fn prepare_all<'t>(
-    connection: &Connection,
-    texts: impl Iterator<Item = &'t str>,
-) -> Result<AllPrepared<'t>, Fault> {
-    let mut all = AllPrepared::new();
-    for text in texts {
-        if !all.contains_key(text) {
-            all.insert(text, connection.prepared(text).await?);
-        }
-    }
-    Ok(all)
 }
 
 /// Ends the given plans with an error.

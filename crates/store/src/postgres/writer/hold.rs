@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use crate::lane::Lane;
 use crate::plan::{Ask, Write};
 use crate::postgres::value::Written;
-use crate::postgres::writer::statement::{Origin, Statement};
+use crate::postgres::writer::statement::{Origin, Statement, arrays};
 use crate::sql::Value;
 
 /// Locks a lane until the commit.
@@ -81,6 +81,6 @@ impl Held {
                 (HOLD_LANES, vec![])
             }
         };
-        Some(Statement { text, columns: vec![], values, origin: Origin::Lock })
+        Some(Statement { values, origin: Origin::Lock, ..arrays(text, vec![]) })
     }
 }

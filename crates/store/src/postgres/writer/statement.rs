@@ -1,9 +1,18 @@
 //! Writing statements and their arguments.
 
+use bytes::BytesMut;
 use tokio_postgres::types::ToSql;
 
+use crate::lane::PartRows;
+use crate::postgres::connection::{Connection, Ready, in_order};
+use crate::postgres::error::Fault;
+use crate::postgres::many;
 use crate::postgres::value::{Column, Written};
+use crate::postgres::writer::prepared::AllPrepared;
 use crate::sql::Sql;
+
+/// Most bytes of a message to the server.
+const MESSAGE_MAX: usize = 1 << 30;
 
 /// A writing statement and its arguments.
 pub(super) struct Statement {
@@ -11,6 +20,10 @@ pub(super) struct Statement {
     pub(super) columns: Vec<Column>,
     pub(super) values: Vec<Written>,
     pub(super) origin: Origin,
+    /// The rows of a part that it writes.
+    pub(super) rows: Option<PartRows>,
+    /// The values of further statements of the same text, each of which writes rows of another key.
+    pub(super) more: Vec<Vec<Written>>,
 }
 
 /// The origin of a statement, by which its effects are known.
@@ -39,19 +52,77 @@ impl Origin {
 }
 
 impl Statement {
-    pub(super) fn arguments(&self) -> Vec<&(dyn ToSql + Sync)> {
+    fn arguments(&self) -> Vec<&(dyn ToSql + Sync)> {
         let columns = self.columns.iter().map(|column| column as &(dyn ToSql + Sync));
         columns.chain(self.values.iter().map(|value| value as &(dyn ToSql + Sync))).collect()
+    }
+
+    /// Returns its rows of values.
+    fn all_values(&self) -> Vec<&[Written]> {
+        [&self.values].into_iter().chain(&self.more).map(|values| &values[..]).collect()
+    }
+
+    /// Runs it.
+    pub(super) async fn run(
+        &self,
+        connection: &Connection,
+        prepared: &AllPrepared<'_>,
+    ) -> Result<(), Fault> {
+        let one = &prepared[self.text];
+        if self.more.is_empty() {
+            return connection.execute(one, &self.arguments()).await;
+        }
+        let rows = self.all_values();
+        if let Some(many) = prepared.for_many(self.text) {
+            let columns = many::columns(&rows);
+            let columns: Vec<_> = columns.iter().map(|c| c as &(dyn ToSql + Sync)).collect();
+            return connection.execute(many, &columns).await;
+        }
+        let each = rows.into_iter().map(|values| async {
+            let values: Vec<_> = values.iter().map(|v| v as &(dyn ToSql + Sync)).collect();
+            connection.execute(one, &values).await
+        });
+        in_order(each).await.into_iter().collect()
+    }
+
+    /// Fails if a value of a plan cannot be sent as what the statement takes there. The server would not
+    /// notice that it was left out.
+    pub(super) fn rehearse(&self, one: &Ready) -> Result<(), Fault> {
+        if !self.origin.is_foreign() {
+            return Ok(());
+        }
+        let mut sent = BytesMut::new();
+        for values in self.all_values() {
+            let types = one.types();
+            if types.len() != values.len() {
+                let (wanted, got) = (types.len(), values.len());
+                return Err(Fault::Form(format!("{got} values are given for {wanted} arguments")));
+            }
+            for (value, ty) in values.iter().zip(types) {
+                value
+                    .to_sql_checked(ty, &mut sent)
+                    .map_err(|error| Fault::Form(error.to_string()))?;
+            }
+        }
+        if sent.len() > MESSAGE_MAX {
+            return Err(Fault::Form("the values are too large to be sent".into()));
+        }
+        Ok(())
     }
 }
 
 /// Returns a statement of the store itself, with an array for each column.
 pub(super) fn arrays(text: &'static str, columns: Vec<Column>) -> Statement {
-    Statement { text, columns, values: vec![], origin: Origin::Store }
+    Statement { text, columns, values: vec![], origin: Origin::Store, rows: None, more: vec![] }
 }
 
 /// Returns a statement of a plan.
 pub(super) fn foreign(sql: Sql, origin: Origin) -> Statement {
     let values = sql.arguments.into_iter().map(Written).collect();
-    Statement { text: sql.text, columns: vec![], values, origin }
+    Statement { values, origin, ..arrays(sql.text, vec![]) }
+}
+
+/// Returns the texts of the statements that have several rows of values.
+pub(super) fn texts_of_many(all: &[Statement]) -> impl Iterator<Item = &str> {
+    all.iter().filter(|statement| !statement.more.is_empty()).map(|statement| statement.text)
 }
