@@ -40,7 +40,7 @@ impl Lane {
     }
 
     /// Returns the rows of one key. A statement that may meet rows of another key needs
-    /// [`Lane::all`].
+    /// [`Lane::all`]: those of several keys may be run as one, which changes no row twice.
     pub fn rows(self, key: impl Hash) -> PartRows {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);

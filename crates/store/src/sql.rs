@@ -30,6 +30,18 @@ impl Value {
     }
 }
 
+impl Value {
+    /// Returns how many bytes it has, about.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Null => 0,
+            Self::Integer(_) => size_of::<i64>(),
+            Self::Text(text) => text.len(),
+            Self::Blob(bytes) => bytes.len(),
+        }
+    }
+}
+
 impl From<i64> for Value {
     fn from(number: i64) -> Self {
         Self::Integer(number)

@@ -11,7 +11,7 @@ pub enum QueueName {
     Lists,
     /// Filters without an index that wait for one.
     Scans,
-    /// PostgreSQL: reads of index entries that the database has not answered.
+    /// PostgreSQL: statements that read index entries, and reads of documents, that the database has not answered.
     Probes,
     /// PostgreSQL: connections on which lists are running.
     ListConnections,

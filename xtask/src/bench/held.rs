@@ -5,6 +5,7 @@
 //! `--sustained`. `--mix` holds 80 % of what the mix over every resource reached in a short trial; a run fails
 //! whose 99th percentile is too many times that of a short trial at the same rate. Both fail if too many requests do.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -30,6 +31,9 @@ const LONGER_MAX: f64 = 1.5;
 const FAILED_MAX: f64 = 0.001;
 /// And if its 99th percentile is no longer than so many milliseconds.
 const P99_MAX: f64 = 50.0;
+/// The head of the table of the minutes.
+const BY_MINUTE: &str =
+    "\n| minute | requests/s | p50 ms | p99 ms | p99.9 ms |\n|---:|---:|---:|---:|---:|\n";
 /// How much of the last rate the next trial asks for.
 const LESS: f64 = 0.92;
 
@@ -58,7 +62,9 @@ pub fn run(options: &Options, district: &Path, table: &mut String) -> Done {
         let each = wrote as f64 / (all.requests - all.failed) / 1e3;
         figures.push("KB written a created document", 1, each);
     }
-    figures.judge(table)
+    let done = figures.judge(table);
+    table.push_str(&all.by_minute);
+    done
 }
 
 /// Looks for a rate of the mix that a short trial holds, and measures `options.minutes` minutes at 80 % of it.
@@ -107,7 +113,9 @@ pub fn mix(options: &Options, district: &Path, table: &mut String) -> Done {
     if let Some(wrote) = all.wrote {
         figures.push("KB written a request", 1, wrote as f64 / all.requests / 1e3);
     }
-    figures.judge(table)
+    let done = figures.judge(table);
+    table.push_str(&all.by_minute);
+    done
 }
 
 /// Returns a rate as a whole number.
@@ -123,6 +131,8 @@ struct All {
     p99_ms: f64,
     /// The bytes that the server has had written to the disk meanwhile, where it writes them itself.
     wrote: Option<u64>,
+    /// A table of the minutes in order.
+    by_minute: String,
 }
 
 /// Repeats a stage of a minute, and adds the figures of each and of all.
@@ -153,10 +163,18 @@ fn minutes(
     let run = std::fs::read(&out).map_err(|e| e.to_string())?;
     let run: Value = serde_json::from_slice(&run).map_err(|e| e.to_string())?;
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
-    for stage in run["stages"].as_array().into_iter().flatten() {
-        figures.push("requests/s, by minute", 0, number(&stage["goodput"]));
-        figures.push("p99 ms, by minute", 1, number(&stage["response_ms"]["p99"]));
-        figures.push("p99.9 ms, by minute", 1, number(&stage["response_ms"]["p99_9"]));
+    let mut by_minute = String::from(BY_MINUTE);
+    for (minute, stage) in run["stages"].as_array().into_iter().flatten().enumerate() {
+        let [p50, p99, p99_9] = ["p50", "p99", "p99_9"].map(|of| number(&stage["response_ms"][of]));
+        let rate = number(&stage["goodput"]);
+        _ = writeln!(
+            by_minute,
+            "| {} | {rate:.0} | {p50:.1} | {p99:.1} | {p99_9:.1} |",
+            minute + 1
+        );
+        figures.push("requests/s, by minute", 0, rate);
+        figures.push("p99 ms, by minute", 1, p99);
+        figures.push("p99.9 ms, by minute", 1, p99_9);
     }
     let (requests, failed) =
         (number(&run["requests"]["total"]), number(&run["requests"]["failed"]));
@@ -167,5 +185,6 @@ fn minutes(
     figures.push("requests that ended otherwise", 0, failed);
     let most = Bound::AtMost(FAILED_MAX * 1e2);
     figures.require("% of them", 3, failed / requests * 1e2, most);
-    Ok(All { requests, failed, p99_ms, wrote: std::env::var_os(STORE).is_none().then_some(wrote) })
+    let wrote = std::env::var_os(STORE).is_none().then_some(wrote);
+    Ok(All { requests, failed, p99_ms, wrote, by_minute })
 }

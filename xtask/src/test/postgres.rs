@@ -3,6 +3,7 @@
 //! Each is created in a folder of its own, without syncs except for the bench, and ends with the
 //! run. PostgreSQL refuses to run as root; in that case it runs as the user `nobody`.
 
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ impl Servers {
             if !all && !servers.is_empty() {
                 break;
             }
-            match programs().and_then(|programs| PostgresServer::start(&programs, &HASTY)) {
+            match programs().and_then(|programs| PostgresServer::start(&programs, &TESTED)) {
                 Ok(server) => servers.push(server),
                 Err(reason) => {
                     summary.skipped.push((format!("tests on {name} PostgreSQL"), reason));
@@ -61,7 +62,7 @@ impl Servers {
 
     /// Starts Debian's server for the bench, with durable commits.
     pub fn durable() -> Result<Self, String> {
-        Ok(Self(vec![PostgresServer::start(&debian()?, &[])?]))
+        Ok(Self(vec![PostgresServer::start(&debian()?, &MEASURED)?]))
     }
 
     /// Returns the URLs of their databases, in the form of [`VARIABLE`].
@@ -101,13 +102,13 @@ fn newest() -> Result<PathBuf, String> {
 }
 
 impl PostgresServer {
-    fn start(programs: &Path, settings: &[&str]) -> Result<Self, String> {
+    fn start(programs: &Path, purpose: &Purpose) -> Result<Self, String> {
         let failed = |error: std::io::Error| error.to_string();
         let number = std::process::id();
         let port = free_port().map_err(failed)?;
         let folder = std::env::temp_dir().join(format!("homeroom-postgres-{number}-{port}"));
         std::fs::create_dir_all(&folder).map_err(failed)?;
-        let started = Self::start_in(&folder, port, programs, settings);
+        let started = Self::start_in(&folder, port, programs, purpose);
         if started.is_err() {
             _ = std::fs::remove_dir_all(&folder);
         }
@@ -118,7 +119,7 @@ impl PostgresServer {
         folder: &Path,
         port: u16,
         programs: &Path,
-        settings: &[&str],
+        purpose: &Purpose,
     ) -> Result<Self, String> {
         let failed = |error: std::io::Error| error.to_string();
         let is_root = std::fs::metadata(folder).map_err(failed)?.uid() == 0;
@@ -146,9 +147,11 @@ impl PostgresServer {
         initdb.args(["--auth", "trust", "--username", "homeroom", "--encoding", "UTF8"]);
         quietly(initdb.args(["--no-sync", "--pgdata"]).arg(&data))
             .map_err(|why| format!("initdb: {why}"))?;
+        make_log(&data.join("pg_wal"), purpose.log_files, is_root.then_some(NOBODY))
+            .map_err(failed)?;
         let mut postgres = command("postgres");
         postgres.arg("-D").arg(&data).args(["-p", &port.to_string()]);
-        for setting in SETTINGS.iter().chain(settings) {
+        for setting in SETTINGS.iter().chain(purpose.settings) {
             postgres.args(["-c", setting]);
         }
         postgres.arg("-c").arg(format!("unix_socket_directories={}", folder.display()));
@@ -183,8 +186,44 @@ const SETTINGS: [&str; 4] = [
     "listen_addresses=127.0.0.1",
     "max_wal_size=4GB",
 ];
-/// Settings for tests, whose data need not survive a crash.
-const HASTY: [&str; 3] = ["fsync=off", "full_page_writes=off", "synchronous_commit=off"];
+
+/// What a server is for.
+struct Purpose {
+    settings: &'static [&'static str],
+    /// The number of files of its log that are made before it starts.
+    log_files: u32,
+}
+
+/// For tests, whose data need not survive a crash.
+const TESTED: Purpose = Purpose {
+    settings: &["fsync=off", "full_page_writes=off", "synchronous_commit=off"],
+    log_files: 0,
+};
+/// For the bench: a server that has run for a while. It writes into its old log files again, as many as
+/// `min_wal_size` keeps. One that has to make each file stops all commits meanwhile, for some 50 ms.
+const MEASURED: Purpose = Purpose { settings: &["min_wal_size=4GB"], log_files: 256 };
+
+/// Bytes of a file of PostgreSQL's log.
+const LOG_FILE_BYTES: usize = 16 << 20;
+/// Files of the log with the same middle part of the name.
+const LOG_FILES_A_NAME: u32 = 256;
+
+/// Makes the files of a new server's log after its first, owned by `owner` if given.
+fn make_log(folder: &Path, count: u32, owner: Option<u32>) -> std::io::Result<()> {
+    let zeros = vec![0; LOG_FILE_BYTES];
+    for number in (2..).take(count as usize) {
+        let (name, rest) = (number / LOG_FILES_A_NAME, number % LOG_FILES_A_NAME);
+        let path = folder.join(format!("{:08X}{name:08X}{rest:08X}", 1));
+        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+        file.write_all(&zeros)?;
+        file.sync_all()?;
+        if owner.is_some() {
+            std::os::unix::fs::chown(&path, owner, owner)?;
+        }
+    }
+    Ok(())
+}
 
 impl Drop for PostgresServer {
     fn drop(&mut self) {

@@ -4,7 +4,7 @@ mod settings;
 
 pub(super) use settings::{LOCK, Role};
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::str::FromStr as _;
@@ -51,7 +51,7 @@ const HANDSHAKE: &str = "error performing TLS handshake";
 /// The columns of a table, and the numbers of their types.
 const COLUMNS: &str = "SELECT CAST(attname AS text), CAST(atttypid AS bigint) FROM pg_attribute \
      WHERE attrelid = CAST(CAST(?1 AS text) AS regclass) AND attnum > 0 AND NOT attisdropped";
-/// Most prepared statements that a connection keeps.
+/// Most prepared statements that a connection keeps, and most of those for many rows of arguments.
 const PREPARED_MAX: usize = 256;
 
 /// A connection that nobody drives yet.
@@ -70,6 +70,22 @@ pub(super) struct Connector {
     is_strict: bool,
     /// What was learnt of statements, where a pooler divides sessions.
     known: Option<Known>,
+    refused_for_many: Refused,
+}
+
+/// Statements that a server has refused in the form for many rows of arguments; the connections of a store
+/// share them.
+#[derive(Debug, Clone, Default)]
+struct Refused(Arc<Mutex<HashSet<String>>>);
+
+impl Refused {
+    fn has(&self, text: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(text)
+    }
+
+    fn add(&self, text: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned());
+    }
 }
 
 impl Connector {
@@ -113,7 +129,18 @@ impl Connector {
         let servers = servers::of(&config);
         let (shown, silence_max) = (url.to_string(), SILENCE_MAX);
         let known = is_pooled.then(Known::default);
-        Ok(Self { servers, tls, shown, schema, deadline, silence_max, is_strict, known })
+        let refused_for_many = Refused::default();
+        Ok(Self {
+            servers,
+            tls,
+            shown,
+            schema,
+            deadline,
+            silence_max,
+            is_strict,
+            known,
+            refused_for_many,
+        })
     }
 
     /// Sets another longest silence before a connection counts as lost.
@@ -181,6 +208,7 @@ impl Connector {
             tls: self.tls.clone(),
             statements: Mutex::default(),
             for_many: Mutex::default(),
+            refused_for_many: self.refused_for_many.clone(),
             task,
             is_left: AtomicBool::new(false),
             silence_max: self.silence_max,
@@ -218,6 +246,7 @@ pub(super) struct Connection {
     statements: Mutex<HashMap<String, Statement>>,
     /// By the text for one row of arguments, the statement for many, if there is one.
     for_many: Mutex<HashMap<String, Option<Ready>>>,
+    refused_for_many: Refused,
     task: JoinHandle<()>,
     /// Whether the connection must not be used any more.
     is_left: AtomicBool,
@@ -353,6 +382,9 @@ impl Connection {
 
     /// Returns the statement that does for many rows of arguments what another does for one, prepared once;
     /// nothing if `rewrite` does not know the form of that one.
+    ///
+    /// A statement that the server refuses in the new form is not tried again. As the refusal has also ended
+    /// the transaction, that has to be run again.
     pub(super) async fn prepared_for_many(
         &self,
         text: &str,
@@ -362,17 +394,24 @@ impl Connection {
             return Ok(known.clone());
         }
         let one = self.prepared(text).await?;
-        let ready = match rewrite(text, one.types()) {
-            Some(many) => self.prepared(&many).await.map(Some),
-            None => Ok(None),
+        let ready = match rewrite(text, one.types()).filter(|_| !self.refused_for_many.has(text)) {
+            Some(many) => match self.prepared(&many).await {
+                Ok(ready) => Some(ready),
+                Err(fault) if fault.is_refusal() => {
+                    self.refused_for_many.add(text);
+                    tracing::warn!(?fault, text, "a statement is run row by row from now on");
+                    return Err(Fault::Again("a statement is refused for many rows".into()));
+                }
+                Err(fault) => return Err(fault),
+            },
+            None => None,
         };
         let mut for_many = self.for_many();
         if for_many.len() >= PREPARED_MAX {
             for_many.clear();
         }
-        // A statement that the server refuses in this form is run row by row from now on.
-        for_many.insert(text.to_owned(), ready.as_ref().ok().cloned().flatten());
-        ready
+        for_many.insert(text.to_owned(), ready.clone());
+        Ok(ready)
     }
 
     /// Returns a statement with the types of its arguments, which the server tells once.

@@ -88,6 +88,17 @@ impl Fault {
         }
     }
 
+    /// Returns whether the server does not take a statement in its form, as far as a code can tell.
+    pub(super) fn is_refusal(&self) -> bool {
+        match self {
+            Self::Own(_) => true,
+            Self::Lost(why) => {
+                why.ends_with(&format!("(SQLSTATE {})", SqlState::FEATURE_NOT_SUPPORTED.code()))
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the caller's error; `late` supplies the one for a deadline.
     pub(super) fn told(self, late: impl FnOnce() -> StoreError) -> StoreError {
         match self {

@@ -83,12 +83,17 @@ impl Reads {
         self.probes.iter().for_each(|probe| probe.clear());
     }
 
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
     /// Returns how full the queues and the pools of connections are.
     pub(super) fn loads(&self) -> Vec<QueueLoad> {
         let mut all: Vec<_> = [&self.short, &self.long].iter().flat_map(|l| l.loads()).collect();
         let probes = self.probes.iter().map(|slot| slot.load());
         let (size, used) = probes.fold((0, 0), |sum, (size, used)| (sum.0 + size, sum.1 + used));
-        let (size, used) = (size as u64, (used + self.gathering.waiting()) as u64);
+        let used = (used + self.gathering.unanswered()).min(size);
+        let (size, used) = (size as u64, used as u64);
         all.push(QueueLoad { queue: QueueName::Probes, size, used, refused: 0 });
         all
     }
@@ -114,7 +119,22 @@ impl Reads {
         text: &str,
         arguments: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<SqlRow>, StoreError> {
-        self.probing(|connection| async move { connection.query(text, arguments).await }).await
+        self.probe_on(self.next_slot(), text, arguments).await
+    }
+
+    /// Reads index entries over the connection of a slot.
+    async fn probe_on(
+        &self,
+        slot: usize,
+        text: &str,
+        arguments: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<SqlRow>, StoreError> {
+        let read = |connection: Shared| async move { connection.query(text, arguments).await };
+        self.probing(slot, read).await
+    }
+
+    fn next_slot(&self) -> usize {
+        self.next_probe.fetch_add(1, Ordering::Relaxed) % PROBES
     }
 
     /// Reads index entries by several statements, run in this order in one flight.
@@ -130,15 +150,15 @@ impl Reads {
             let asked = prepared.iter().map(|(text, arguments)| connection.all(text, arguments));
             in_order(asked).await.into_iter().collect()
         };
-        self.probing(read).await
+        self.probing(self.next_slot(), read).await
     }
 
     async fn probing<T, F: Future<Output = Result<T, Fault>>>(
         &self,
+        slot: usize,
         read: impl Fn(Shared) -> F,
     ) -> Result<T, StoreError> {
-        let at = self.next_probe.fetch_add(1, Ordering::Relaxed) % self.probes.len();
-        let slot = &self.probes[at];
+        let slot = &self.probes[slot];
         let reading = async {
             let mut found = self.probe_once(slot, &read).await;
             if matches!(found, Err(Fault::Lost(_) | Fault::Again(_))) {
@@ -229,7 +249,7 @@ impl Reads {
         &self,
         reading: impl Future<Output = Result<T, Fault>>,
     ) -> Result<T, StoreError> {
-        if self.is_closed.load(Ordering::Acquire) {
+        if self.is_closed() {
             return Err(StoreError::Closed);
         }
         let late = || StoreError::Deadline(self.deadline);
@@ -255,12 +275,8 @@ impl Lists {
         &self,
         read: impl Future<Output = Result<T, Fault>>,
     ) -> Result<T, Fault> {
-        let beginning =
-            self.0.simple("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY");
-        // Both travel in one flight: the transaction's state is that of its first statement.
-        let (begun, found) = tokio::join!(biased; beginning, read);
-        begun?;
-        let found = found?;
+        self.0.simple("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+        let found = read.await?;
         self.0.simple("COMMIT").await?;
         Ok(found)
     }

@@ -100,3 +100,56 @@ fn a_lane_without_its_row_writes_nothing() {
         assert_eq!(turns.unwrap()[0][0], Value::Integer(0));
     }
 }
+
+#[test]
+fn a_form_that_the_server_refuses_for_many_rows_is_run_for_each() {
+    // `DEFAULT` is a value of `VALUES`, but not of a `SELECT`.
+    const ADD: &str = "INSERT INTO course_registration (id, instance, course, version, learner, created, \
+         updated, first_access, progress, settings, tags, postback) \
+         VALUES (?1, 0, 'c', 0, 'l', 0, 0, DEFAULT, '{}', '{}', '[]', '')";
+    const COUNT: &str = "SELECT count(*) FROM course_registration WHERE first_access IS NULL";
+    for options in trial::postgres().unwrap() {
+        let store = Store::temporary_on(&options, &kinds()).unwrap();
+        for round in ["a", "b"] {
+            let add = |id: String| Write::Rows(COURSE.rows(&id), Sql::new(ADD, vec![id.into()]));
+            let adds = (0..5).map(|n| quick(vec![add(format!("{round}{n}"))]));
+            // One plan with several such statements, which cannot be divided.
+            let several = ["x", "y", "z"].map(|id| add(format!("{round}{id}")));
+            let plans = adds.chain([quick(several.into())]).collect();
+
+            for outcome in store.submit_in(COURSE, plans).wait() {
+                outcome.unwrap();
+            }
+        }
+
+        let rows = store.query_blocking(Sql::new(COUNT, vec![])).unwrap();
+        assert_eq!(rows, [[Value::Integer(16)]]);
+    }
+}
+
+#[test]
+fn values_that_cannot_be_sent_fail_their_own_plans_only() {
+    for options in trial::postgres().unwrap() {
+        let store = Store::temporary_on(&options, &kinds()).unwrap();
+        let of = |owner: &str, arguments: Vec<Value>| {
+            quick(vec![Write::Rows(JOB.rows(owner), Sql::new(TURN, arguments))])
+        };
+        let plans = vec![
+            of("a", vec!["a".into()]),
+            of("b", vec!["b\0".into()]),
+            of("c", vec!["c".into()]),
+            of("d", vec![]),
+            of("e", vec!["e".into(), "more".into()]),
+            of("f", vec![Value::Integer(1)]),
+            of("g", vec!["g".into()]),
+        ];
+
+        let outcomes = store.submit_in(JOB, plans).wait();
+
+        let are_done: Vec<_> = outcomes.iter().map(Result::is_ok).collect();
+        assert_eq!(are_done, [true, false, true, false, false, false, true], "{outcomes:?}");
+        let owners = "SELECT owner FROM job_turn ORDER BY owner";
+        let rows = store.query_blocking(Sql::new(owners, vec![])).unwrap();
+        assert_eq!(rows, [["a".into()], ["c".into()], ["g".into()]]);
+    }
+}

@@ -7,7 +7,7 @@ use homeroom_store::{Options, Store, TieState, Uuid};
 use homeroom_testkit::trial;
 use tokio::task::JoinSet;
 
-use crate::support::{Does, kinds, plan};
+use crate::support::{Does, kinds, plan, same_schema};
 
 /// Creates `name` with a text. Returns its public id.
 fn put(store: &Store, name: u8, text: u8) -> Uuid {
@@ -95,10 +95,11 @@ fn a_read_sees_what_was_written_before_it_whatever_else_is_read() {
 }
 
 #[test]
-fn reads_end_when_their_store_is_closed_and_not_before() {
+fn reads_of_a_store_that_is_closed_end_with_a_document_or_its_error() {
     for options in trial::postgres().unwrap() {
-        let store = Store::temporary_on(&Options { strict: None, ..options }, &kinds()).unwrap();
-        put(&store, 1, 0);
+        let place = Store::temporary_on(&options, &kinds()).unwrap();
+        put(&place, 1, 0);
+        let store = Store::open(&same_schema(&place, &options)).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
 
         runtime.block_on(async {

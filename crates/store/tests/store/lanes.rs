@@ -166,6 +166,83 @@ fn plans_that_go_together_do_what_they_do_one_after_the_other() {
     }
 }
 
+const REGISTER: &str = "INSERT INTO course_registration (id, instance, course, version, learner, created, \
+     updated, first_access, progress, settings, tags, postback) \
+     VALUES (?1, ?2, 'c, ''(?1)''', ?2, ?3, -1, 0, ?4, '{}', '{}', '[]', '')";
+const REGISTERED: &str = "SELECT learner, first_access, course FROM course_registration \
+     WHERE id = ?1 AND instance = ?2";
+/// A question and writes that are in no form of which many go together.
+const LAST: &str =
+    "SELECT learner FROM course_registration WHERE id = ?1 ORDER BY instance DESC LIMIT 1";
+const COPY: &str = "INSERT INTO course_registration (id, instance, course, version, learner, created, \
+     updated, progress, settings, tags, postback) \
+     SELECT id, instance + 1, course, version, ?2, created, updated, progress, settings, tags, postback \
+     FROM course_registration WHERE id = ?1 AND instance = 7";
+
+/// Returns a plan with one question about and one write of the rows of a key.
+fn one_each(
+    key: &str,
+    ask: Option<Sql>,
+    write: Option<Sql>,
+) -> Plan<impl homeroom_store::Decide<Done = Vec<Vec<Value>>, Refusal = ()> + use<>> {
+    let rows = EARLIER.rows(key);
+    let writes: Vec<_> = write.map(|sql| Write::Rows(rows, sql)).into_iter().collect();
+    let decide = move |found: Vec<Answer>| -> Decision<Vec<Vec<Value>>, ()> {
+        let found = match found.into_iter().next() {
+            Some(Answer::Rows(rows)) => rows,
+            _ => vec![],
+        };
+        Decision::Write(writes.clone(), found)
+    };
+    Plan { ask: ask.map(|sql| Ask::Rows(rows, sql)).into_iter().collect(), decide }
+}
+
+#[test]
+fn values_of_every_kind_reach_their_own_rows() {
+    let learners = ["a", "it''s ?1 $2", "", "\u{1f600} \\ \"", "NULL", "{a,b}"];
+    let access = [None, Some(i64::MIN), Some(0), Some(i64::MAX), None, Some(-5)];
+    let ids = ["1", "2", "3", "4", "5", "6"];
+    let all = || ids.into_iter().zip(learners).zip(access);
+    let of = |id: &str| vec![Value::from(id), 7.into()];
+    for (store, ..) in stores() {
+        let register = all().map(|((id, learner), access)| {
+            let more = [Value::from(learner), access.into()];
+            let arguments = of(id).into_iter().chain(more).collect();
+            one_each(id, None, Some(Sql::new(REGISTER, arguments)))
+        });
+        values(store.submit_in(EARLIER, register.collect()).wait());
+        let read = ["9"].into_iter().chain(ids).map(|id| {
+            let copy = Sql::new(COPY, vec![Value::from(id), format!("copy {id}").into()]);
+            one_each(id, Some(Sql::new(REGISTERED, of(id))), Some(copy))
+        });
+
+        let found = values(store.submit_in(EARLIER, read.collect()).wait());
+
+        let course = || Value::from("c, '(?1)'");
+        let wanted =
+            all().map(|((_, learner), access)| vec![vec![learner.into(), access.into(), course()]]);
+        let wanted: Vec<Vec<Vec<Value>>> = [vec![]].into_iter().chain(wanted).collect();
+        assert_eq!(found, wanted);
+        let last = ids.map(|id| one_each(id, Some(Sql::new(LAST, vec![id.into()])), None));
+        let found = values(store.submit_in(EARLIER, last.into()).wait());
+        assert_eq!(found, ids.map(|id| vec![vec![Value::from(format!("copy {id}"))]]));
+    }
+}
+
+#[test]
+fn a_statement_that_fails_among_others_fails_its_own_plan_only() {
+    let owners = ["a", "b", "c", "d", "e"];
+    for (store, ..) in stores() {
+        values(store.submit_in(TURNS, vec![add("c")]).wait());
+
+        let outcomes = store.submit_in(TURNS, owners.map(add).into()).wait();
+
+        let are_done: Vec<_> = outcomes.iter().map(Result::is_ok).collect();
+        assert_eq!(are_done, [true, true, false, true, true]);
+        assert_eq!(owners.map(|owner| number(&store, owner)), [Some(0); 5]);
+    }
+}
+
 #[test]
 fn a_lane_an_earlier_one_and_documents_never_lose_each_others_rows() {
     for (store, ..) in stores() {

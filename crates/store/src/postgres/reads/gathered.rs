@@ -10,13 +10,13 @@ use tokio_postgres::Row as SqlRow;
 use crate::error::StoreError;
 use crate::id::Uuid;
 use crate::postgres::error::Fault;
-use crate::postgres::reads::Reads;
+use crate::postgres::reads::{PROBES, Reads};
 use crate::postgres::told;
-use crate::postgres::value::document;
+use crate::postgres::value::{bytes, document};
 use crate::row::Row;
 
-/// Most statements that are under way at a time: each connection runs one, and has the next one at hand.
-const FLIGHTS: usize = 4;
+/// Most statements that are under way on each connection: one at work, and the next one at hand.
+const FLIGHTS: usize = 2;
 /// Most documents in one statement.
 const TOGETHER_MAX: usize = 64;
 /// The number of waiting reads from which on the abandoned ones are looked for.
@@ -32,7 +32,10 @@ pub(super) struct Gathering(Mutex<State>);
 #[derive(Default)]
 struct State {
     waiting: Vec<Wanted>,
-    flights: usize,
+    /// The flights of each connection.
+    flights: [usize; PROBES],
+    /// The number of reads that are under way.
+    flown: usize,
     /// The number of waiting reads at which the abandoned ones are taken out.
     tidied_at: usize,
 }
@@ -45,9 +48,10 @@ struct Wanted {
 }
 
 impl Gathering {
-    /// Returns the number of reads that wait for their turn.
-    pub(super) fn waiting(&self) -> usize {
-        self.state().waiting.len()
+    /// Returns the number of reads that wait for their turn or are under way.
+    pub(super) fn unanswered(&self) -> usize {
+        let state = self.state();
+        state.waiting.len() + state.flown
     }
 
     /// Finds a document, and the version of the ties if it is asked for.
@@ -62,7 +66,10 @@ impl Gathering {
             // It goes on for the others, even if nobody waits for this one any more.
             reads.runtime.spawn(flight.run());
         }
-        answered.await.unwrap_or(Err(StoreError::Closed))
+        let lost = || StoreError::Failed("a read has ended without an answer".into());
+        answered
+            .await
+            .unwrap_or_else(|_| Err(if reads.is_closed() { StoreError::Closed } else { lost() }))
     }
 
     /// Adds a read. Returns the flight that has to begin for it, unless another one takes it along.
@@ -73,25 +80,12 @@ impl Gathering {
             state.waiting.retain(|wanted| !wanted.answer.is_closed());
             state.tidied_at = state.waiting.len() * 2;
         }
-        (state.flights < FLIGHTS).then(|| {
-            state.flights += 1;
-            Flight { reads: Arc::clone(reads), is_over: false }
-        })
-    }
-
-    /// Takes as many waiting reads as go together, the oldest first.
-    fn take(&self) -> Vec<Wanted> {
-        let mut state = self.state();
-        let together = state.waiting.len().min(TOGETHER_MAX);
-        state.waiting.drain(..together).filter(|wanted| !wanted.answer.is_closed()).collect()
-    }
-
-    /// Ends a flight unless a read has come meanwhile. Returns whether it has ended.
-    fn ends(&self) -> bool {
-        let mut state = self.state();
-        let is_over = state.waiting.is_empty();
-        state.flights -= usize::from(is_over);
-        is_over
+        let (slot, flights) = state.flights.iter_mut().enumerate().min_by_key(|(_, n)| **n)?;
+        if *flights >= FLIGHTS {
+            return None;
+        }
+        *flights += 1;
+        Some(Flight { reads: Arc::clone(reads), slot, flown: 0, is_over: false })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -99,25 +93,21 @@ impl Gathering {
     }
 }
 
-/// Statements one after the other, as long as there are reads that wait.
+/// Statements on one connection, one after the other, as long as there are reads that wait.
 struct Flight {
     reads: Arc<Reads>,
+    /// The connection's slot.
+    slot: usize,
+    /// The number of its reads that are under way.
+    flown: usize,
     /// Whether it is not counted any more.
     is_over: bool,
 }
 
 impl Flight {
     async fn run(mut self) {
-        loop {
-            self.is_over = self.reads.gathering.ends();
-            if self.is_over {
-                return;
-            }
-            let wanted = self.reads.gathering.take();
-            if wanted.is_empty() {
-                continue;
-            }
-            match read(&self.reads, &wanted).await {
+        while let Some(wanted) = self.next() {
+            match self.read(&wanted).await {
                 Ok(found) => answer(wanted, found),
                 Err(error) => {
                     for one in wanted {
@@ -127,46 +117,76 @@ impl Flight {
             }
         }
     }
+
+    /// Takes as many waiting reads as go together, the oldest first. Without any, the flight has ended.
+    fn next(&mut self) -> Option<Vec<Wanted>> {
+        let mut state = self.reads.gathering.state();
+        state.flown -= std::mem::take(&mut self.flown);
+        let together = state.waiting.len().min(TOGETHER_MAX);
+        let mut wanted: Vec<_> = state.waiting.drain(..together).collect();
+        if wanted.is_empty() {
+            state.flights[self.slot] -= 1;
+            self.is_over = true;
+            return None;
+        }
+        wanted.retain(|wanted| !wanted.answer.is_closed());
+        self.flown = wanted.len();
+        state.flown += self.flown;
+        Some(wanted)
+    }
+
+    /// Reads documents in one statement. Each is found, or cannot be read, for itself.
+    async fn read(&self, wanted: &[Wanted]) -> Result<Vec<OneFound>, StoreError> {
+        let wants_ties = wanted.iter().any(|one| one.wants_ties);
+        let uuids: Vec<_> = wanted.iter().map(|one| uuid::Uuid::from_bytes(one.uuid.0)).collect();
+        let rows = match (&uuids[..], wants_ties) {
+            ([], _) => return Ok(vec![]),
+            ([one], false) => self.reads.probe_on(self.slot, ONE, &[one]).await?,
+            ([one], true) => self.reads.probe_on(self.slot, ONE_WITH_TIES, &[one]).await?,
+            (all, false) => self.reads.probe_on(self.slot, MANY, &[&all]).await?,
+            (all, true) => self.reads.probe_on(self.slot, MANY_WITH_TIES, &[&all]).await?,
+        };
+        let found = |row: &SqlRow| {
+            let ties = if wants_ties { row.try_get(8)? } else { None };
+            Ok((document(row)?, ties))
+        };
+        let one = |row: &SqlRow| Ok((Uuid(bytes(row, 1)?), found(row).map_err(told)));
+        rows.iter().map(one).collect::<Result<_, Fault>>().map_err(told)
+    }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        if !self.is_over {
-            self.reads.gathering.state().flights -= 1;
+        if self.is_over {
+            return;
+        }
+        let mut state = self.reads.gathering.state();
+        state.flown -= self.flown;
+        state.flights[self.slot] -= 1;
+        if state.flights == [0; PROBES] {
+            // Nobody would take them along: the store's runtime has ended, or a flight has panicked.
+            state.waiting.clear();
         }
     }
 }
 
-async fn read(reads: &Reads, wanted: &[Wanted]) -> Result<Vec<Found>, StoreError> {
-    let wants_ties = wanted.iter().any(|one| one.wants_ties);
-    let uuids: Vec<_> = wanted.iter().map(|one| uuid::Uuid::from_bytes(one.uuid.0)).collect();
-    let rows = match (&uuids[..], wants_ties) {
-        ([one], false) => reads.probe(ONE, &[one]).await?,
-        ([one], true) => reads.probe(ONE_WITH_TIES, &[one]).await?,
-        (all, false) => reads.probe(MANY, &[&all]).await?,
-        (all, true) => reads.probe(MANY_WITH_TIES, &[&all]).await?,
-    };
-    let found = |row: &SqlRow| {
-        let ties = if wants_ties { row.try_get(8)? } else { None };
-        Ok((document(row)?, ties))
-    };
-    rows.iter().map(found).collect::<Result<_, Fault>>().map_err(told)
-}
+/// A public id, and its document or why that cannot be read.
+type OneFound = (Uuid, Result<Found, StoreError>);
 
 /// Gives each read its document.
-fn answer(wanted: Vec<Wanted>, found: Vec<Found>) {
+fn answer(wanted: Vec<Wanted>, found: Vec<OneFound>) {
     let mut asked: HashMap<Uuid, Vec<_>> = HashMap::new();
     for one in wanted {
         asked.entry(one.uuid).or_default().push(one.answer);
     }
-    for found in found {
-        let mut answers = asked.remove(&found.0.uuid).unwrap_or_default();
+    for (uuid, found) in found {
+        let mut answers = asked.remove(&uuid).unwrap_or_default();
         let last = answers.pop();
         for answer in answers {
-            _ = answer.send(Ok(Some(found.clone())));
+            _ = answer.send(found.clone().map(Some));
         }
         if let Some(answer) = last {
-            _ = answer.send(Ok(Some(found)));
+            _ = answer.send(found.map(Some));
         }
     }
     for answer in asked.into_values().flatten() {

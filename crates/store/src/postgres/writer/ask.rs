@@ -17,6 +17,7 @@ use crate::postgres::reach::Reaching;
 use crate::postgres::reach::{self, Memory, Versions};
 use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, bytes, document, kind, values, values_from};
+use crate::postgres::writer::batch::BYTES_MAX;
 use crate::postgres::writer::prepared::AllPrepared;
 use crate::row::Row;
 use crate::select::through;
@@ -337,18 +338,24 @@ impl Found {
 
 /// Adds the statements for plain SQL. Questions about rows of parts that have one text go together.
 fn plain(all: Vec<(Sql, bool)>, out: &mut Vec<AskStatement>) {
-    let mut of_text: HashMap<&'static str, usize> = HashMap::new();
+    // By text and number of arguments, the last such statement and its bytes.
+    let mut joinable: HashMap<(&'static str, usize), (usize, usize)> = HashMap::new();
     for (place, (sql, may_join)) in all.into_iter().enumerate() {
-        let joined = of_text.get(sql.text).filter(|_| may_join).and_then(|at| out.get_mut(*at));
-        if let Some(AskStatement { of: Of::Sql(places), more, .. }) = joined
+        let bytes: usize = sql.arguments.iter().map(Value::bytes).sum();
+        let form = (sql.text, sql.arguments.len());
+        let last = joinable.get_mut(&form).filter(|_| may_join);
+        if let Some((at, together)) = last
+            && let Some(AskStatement { of: Of::Sql(places), more, .. }) = out.get_mut(*at)
             && places.len() < ROWS_MAX
+            && *together + bytes <= BYTES_MAX
         {
+            *together += bytes;
             places.push(place);
             more.push(sql.arguments);
             continue;
         }
         if may_join {
-            of_text.insert(sql.text, out.len());
+            joinable.insert(form, (out.len(), bytes));
         }
         out.push(AskStatement {
             text: sql.text.into(),

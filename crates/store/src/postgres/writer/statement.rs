@@ -11,8 +11,8 @@ use crate::postgres::value::{Column, Written};
 use crate::postgres::writer::prepared::AllPrepared;
 use crate::sql::Sql;
 
-/// Most bytes of a message to the server.
-const MESSAGE_MAX: usize = 1 << 30;
+/// Most bytes of a statement's values. A server ends a connection on which a message of 1 GiB comes.
+const MESSAGE_MAX: usize = 900 << 20;
 
 /// A writing statement and its arguments.
 pub(super) struct Statement {
@@ -91,7 +91,7 @@ impl Statement {
         if !self.origin.is_foreign() {
             return Ok(());
         }
-        let mut sent = BytesMut::new();
+        let (mut converted, mut bytes) = (BytesMut::new(), 0);
         for values in self.all_values() {
             let types = one.types();
             if types.len() != values.len() {
@@ -100,11 +100,13 @@ impl Statement {
             }
             for (value, ty) in values.iter().zip(types) {
                 value
-                    .to_sql_checked(ty, &mut sent)
+                    .to_sql_checked(ty, &mut converted)
                     .map_err(|error| Fault::Form(error.to_string()))?;
+                bytes += converted.len();
+                converted.clear();
             }
         }
-        if sent.len() > MESSAGE_MAX {
+        if bytes > MESSAGE_MAX {
             return Err(Fault::Form("the values are too large to be sent".into()));
         }
         Ok(())

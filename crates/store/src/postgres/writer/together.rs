@@ -7,7 +7,6 @@ use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::Written;
 use crate::postgres::writer::batch::BYTES_MAX;
 use crate::postgres::writer::statement::Statement;
-use crate::sql::Value;
 
 /// Puts statements together that have one text and write rows of different keys. Statements on the rows of
 /// one key keep their order, and those on any rows keep theirs to all others.
@@ -20,10 +19,11 @@ pub(super) fn together(statements: Vec<Statement>) -> Vec<Statement> {
             out.push(Together { statement, bytes: 0 });
             continue;
         };
-        let bytes = statement.values.iter().map(bytes).sum();
+        let bytes = statement.values.iter().map(|Written(value)| value.bytes()).sum();
         let after = since.last.get(&rows).map_or(0, |last| last + 1);
         let of_text = since.places.entry(statement.text).or_default();
-        let room = of_text.iter().copied().find(|at| *at >= after && out[*at].has_room(bytes));
+        let has_room = |at: &usize| *at >= after && out[*at].has_room(&statement.values, bytes);
+        let room = of_text.iter().copied().find(has_room);
         let at = room.unwrap_or(out.len());
         since.last.insert(rows, at);
         match out.get_mut(at) {
@@ -56,17 +56,11 @@ struct Together {
 }
 
 impl Together {
-    fn has_room(&self, bytes: usize) -> bool {
-        self.statement.more.len() + 1 < ROWS_MAX && self.bytes + bytes <= BYTES_MAX
-    }
-}
-
-fn bytes(Written(value): &Written) -> usize {
-    match value {
-        Value::Null => 0,
-        Value::Integer(_) => size_of::<i64>(),
-        Value::Text(text) => text.len(),
-        Value::Blob(bytes) => bytes.len(),
+    /// Returns whether it takes further values, of as many arguments.
+    fn has_room(&self, values: &[Written], bytes: usize) -> bool {
+        values.len() == self.statement.values.len()
+            && self.statement.more.len() + 1 < ROWS_MAX
+            && self.bytes + bytes <= BYTES_MAX
     }
 }
 
@@ -129,6 +123,15 @@ mod tests {
 
         let wanted = [("a", vec![1]), ("a", vec![2]), ("a", vec![3]), ("a", vec![4, 5])];
         assert_eq!(shown(&found), wanted);
+    }
+
+    #[test]
+    fn statements_with_fewer_values_stay_alone() {
+        let fewer = Statement { values: vec![], ..write("a", Some(2), 0) };
+
+        let found = together(vec![write("a", Some(1), 1), fewer, write("a", Some(3), 3)]);
+
+        assert_eq!(found.iter().map(|one| one.more.len()).collect::<Vec<_>>(), [1, 0]);
     }
 
     #[test]

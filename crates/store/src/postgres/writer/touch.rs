@@ -161,8 +161,8 @@ impl Changed {
     }
 
     /// Returns whether something to be changed was changed already. Two plans that refer to the
-    /// same document, or tie the same item, do not conflict; statements on a part's tables keep
-    /// their order in any case.
+    /// same document, or tie the same item, do not conflict; statements on the rows of one key of a lane keep
+    /// their order in any case, and so do those on any rows.
     pub(super) fn meets(&self, changes: &[Touch]) -> bool {
         let is_changed = |touch: &Touch| {
             !matches!(
