@@ -390,20 +390,21 @@ impl Connection {
         text: &str,
         rewrite: Rewrite,
     ) -> Result<Option<Ready>, Fault> {
+        if self.refused_for_many.has(text) {
+            return Ok(None);
+        }
         if let Some(known) = self.for_many().get(text) {
             return Ok(known.clone());
         }
         let one = self.prepared(text).await?;
-        let ready = match rewrite(text, one.types()).filter(|_| !self.refused_for_many.has(text)) {
-            Some(many) => match self.prepared(&many).await {
-                Ok(ready) => Some(ready),
-                Err(fault) if fault.is_refusal() => {
-                    self.refused_for_many.add(text);
-                    tracing::warn!(?fault, text, "a statement is run row by row from now on");
-                    return Err(Fault::Again("a statement is refused for many rows".into()));
-                }
-                Err(fault) => return Err(fault),
-            },
+        let ready = match rewrite(text, one.types()) {
+            Some(many) => {
+                let ready = self.prepared(&many).await;
+                Some(ready.map_err(|fault| match fault {
+                    fault @ Fault::Own(_) => self.refuse_for_many(text, fault),
+                    fault => self.unless_unsupported(text, fault),
+                })?)
+            }
             None => None,
         };
         let mut for_many = self.for_many();
@@ -412,6 +413,24 @@ impl Connection {
         }
         for_many.insert(text.to_owned(), ready.clone());
         Ok(ready)
+    }
+
+    /// Returns the fault of a statement for many rows. If the server does not support it, it is run row by row
+    /// from now on.
+    pub(super) fn unless_unsupported(&self, text: &str, fault: Fault) -> Fault {
+        if fault.is_unsupported() { self.refuse_for_many(text, fault) } else { fault }
+    }
+
+    fn refuse_for_many(&self, text: &str, fault: Fault) -> Fault {
+        if self.is_strict {
+            // A test must not pass because of what is done instead.
+            return Fault::Everybody(StoreError::Failed(format!(
+                "refused for many rows: {fault:?}"
+            )));
+        }
+        self.refused_for_many.add(text);
+        tracing::warn!(?fault, text, "a statement is run row by row from now on");
+        Fault::Again("a statement is refused for many rows".into())
     }
 
     /// Returns a statement with the types of its arguments, which the server tells once.
@@ -436,6 +455,7 @@ impl Connection {
         match statement {
             Ready::Here(statement) => Ok(self.client.query(statement, arguments).await?),
             Ready::Anywhere(typed) => {
+                typed.expect(arguments.len())?;
                 let arguments = arguments.iter().copied().zip(typed.arguments.iter().cloned());
                 let arguments: Vec<_> = arguments.collect();
                 Ok(self.client.query_typed(&typed.text, &arguments).await?)
@@ -479,6 +499,7 @@ impl Connection {
         match self.prepared(text).await? {
             Ready::Here(statement) => Ok(self.client.query_raw(&statement, arguments).await?),
             Ready::Anywhere(typed) => {
+                typed.expect(arguments.len())?;
                 let arguments = arguments.zip(typed.arguments.iter().cloned());
                 Ok(self.client.query_typed_raw(&typed.text, arguments).await?)
             }

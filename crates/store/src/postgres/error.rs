@@ -88,15 +88,10 @@ impl Fault {
         }
     }
 
-    /// Returns whether the server does not take a statement in its form, as far as a code can tell.
-    pub(super) fn is_refusal(&self) -> bool {
-        match self {
-            Self::Own(_) => true,
-            Self::Lost(why) => {
-                why.ends_with(&format!("(SQLSTATE {})", SqlState::FEATURE_NOT_SUPPORTED.code()))
-            }
-            _ => false,
-        }
+    /// Returns whether the server does not support something in a statement.
+    pub(super) fn is_unsupported(&self) -> bool {
+        let code = SqlState::FEATURE_NOT_SUPPORTED;
+        matches!(self, Self::Lost(why) if why.ends_with(&format!("(SQLSTATE {})", code.code())))
     }
 
     /// Returns the caller's error; `late` supplies the one for a deadline.

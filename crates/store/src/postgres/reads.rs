@@ -64,7 +64,7 @@ impl Reads {
             runtime,
             deadline,
             probes: (0..PROBES)
-                .map(|at| Arc::new(Slot::new((options.probes + at) / PROBES)))
+                .map(|at| Arc::new(Slot::new(((options.probes + at) / PROBES).max(1))))
                 .collect(),
             next_probe: AtomicUsize::new(0),
             gathering: Gathering::default(),

@@ -1,4 +1,4 @@
-//! Abandoned reads of one document.
+//! Abandoned look-ups of one document.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use homeroom_store::{Answer, Ask, Decision, Options, Plan, Sql, Store, Uuid};
+use homeroom_store::{Answer, Ask, Decision, NaturalKey, Options, Plan, Sql, Store, Uuid};
 use homeroom_testkit::trial;
 use tokio::time::timeout;
 
@@ -46,7 +46,7 @@ fn counting(server: String) -> (u16, Arc<AtomicUsize>) {
 }
 
 #[test]
-fn cancelled_document_reads_do_not_pile_up_at_the_server() {
+fn cancelled_look_ups_do_not_pile_up_at_the_server() {
     const GIVEN_UP: usize = 10_000;
     /// Fewest bytes that one read sends.
     const READ_BYTES: usize = 40;
@@ -57,7 +57,7 @@ fn cancelled_document_reads_do_not_pile_up_at_the_server() {
         let (port, sent) = counting(server);
         let store = Store::open(&by_port(&options, port, &schema_of(&place))).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let read = || async { store.document(Uuid::new()).await };
+        let read = || async { store.document_by_key(NaturalKey(Uuid::new().0)).await };
         // One read on each connection, which prepares the statement.
         for _ in 0..2 {
             assert!(runtime.block_on(read()).unwrap().is_none());

@@ -1,11 +1,14 @@
 //! Reads of documents that go together.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use homeroom_store::{Options, Store, TieState, Uuid};
+use homeroom_store::{Answer, Ask, Decision, Options, Plan, QueueName, Sql, Store, TieState, Uuid};
 use homeroom_testkit::trial;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::support::{Does, kinds, plan, same_schema};
 
@@ -120,5 +123,56 @@ fn reads_of_a_store_that_is_closed_end_with_a_document_or_its_error() {
             }
             assert!(store.document(id(1)).await.is_err());
         });
+    }
+}
+
+#[test]
+fn abandoned_reads_leave_nothing_behind() {
+    const GIVEN_UP: usize = 1_000;
+    for options in trial::postgres().unwrap() {
+        let options = Options { strict: None, ..options };
+        let place = Store::temporary_on(&options, &kinds()).unwrap();
+        put(&place, 1, 0);
+        let store = Store::open(&same_schema(&place, &options)).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let read = || runtime.block_on(store.document(id(1))).unwrap().is_some();
+        assert!(read() && read());
+        let used = || {
+            let queues = store.queues();
+            queues.iter().find(|load| load.queue == QueueName::Probes).unwrap().used
+        };
+        let (begun, has_begun) = channel();
+        let (end, may_end) = channel::<()>();
+        let may_end = Arc::new(Mutex::new(may_end));
+        let locking = {
+            let place = place.clone();
+            let wait = Sql::new("SET LOCAL idle_in_transaction_session_timeout = 0", vec![]);
+            let lock = Sql::new("LOCK TABLE doc IN ACCESS EXCLUSIVE MODE", vec![]);
+            let decide = move |_: Vec<Answer>| -> Decision<(), ()> {
+                begun.send(()).unwrap();
+                _ = may_end.lock().unwrap().recv();
+                Decision::Refuse(())
+            };
+            let plan = Plan { ask: vec![Ask::Sql(wait), Ask::Sql(lock)], decide };
+            std::thread::spawn(move || _ = place.run_blocking(plan))
+        };
+        has_begun.recv().unwrap();
+
+        runtime.block_on(async {
+            for _ in 0..GIVEN_UP {
+                let read = timeout(Duration::ZERO, store.document(id(1)));
+                assert!(read.await.is_err(), "it waits for the lock");
+            }
+        });
+        assert!(used() > 0 && used() < GIVEN_UP as u64, "{}", used());
+        drop(end);
+        locking.join().unwrap();
+
+        assert!((0..200).all(|_| read()));
+        let begun = Instant::now();
+        while used() > 0 && begun.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(used(), 0);
     }
 }

@@ -34,6 +34,8 @@ struct State {
     waiting: Vec<Wanted>,
     /// The flights of each connection.
     flights: [usize; PROBES],
+    /// The slot of the next flight, if its connection is not busier than the others.
+    next_slot: usize,
     /// The number of reads that are under way.
     flown: usize,
     /// The number of waiting reads at which the abandoned ones are taken out.
@@ -48,10 +50,11 @@ struct Wanted {
 }
 
 impl Gathering {
-    /// Returns the number of reads that wait for their turn or are under way.
+    /// Returns the number of reads that wait for their turn or are under way, beyond the number of statements.
     pub(super) fn unanswered(&self) -> usize {
         let state = self.state();
-        state.waiting.len() + state.flown
+        let statements: usize = state.flights.iter().sum();
+        (state.waiting.len() + state.flown).saturating_sub(statements)
     }
 
     /// Finds a document, and the version of the ties if it is asked for.
@@ -80,11 +83,15 @@ impl Gathering {
             state.waiting.retain(|wanted| !wanted.answer.is_closed());
             state.tidied_at = state.waiting.len() * 2;
         }
-        let (slot, flights) = state.flights.iter_mut().enumerate().min_by_key(|(_, n)| **n)?;
-        if *flights >= FLIGHTS {
+        // Of two connections that are equally busy, they take turns.
+        let first = state.next_slot;
+        let slots = (0..PROBES).map(|at| (first + at) % PROBES);
+        let slot = slots.min_by_key(|slot| state.flights[*slot])?;
+        if state.flights[slot] >= FLIGHTS {
             return None;
         }
-        *flights += 1;
+        state.flights[slot] += 1;
+        state.next_slot = (slot + 1) % PROBES;
         Some(Flight { reads: Arc::clone(reads), slot, flown: 0, is_over: false })
     }
 
@@ -107,7 +114,11 @@ struct Flight {
 impl Flight {
     async fn run(mut self) {
         while let Some(wanted) = self.next() {
-            match self.read(&wanted).await {
+            let mut found = self.read(self.slot, &wanted).await;
+            if matches!(found, Err(StoreError::Away(_))) {
+                found = self.read((self.slot + 1) % PROBES, &wanted).await;
+            }
+            match found {
                 Ok(found) => answer(wanted, found),
                 Err(error) => {
                     for one in wanted {
@@ -136,15 +147,15 @@ impl Flight {
     }
 
     /// Reads documents in one statement. Each is found, or cannot be read, for itself.
-    async fn read(&self, wanted: &[Wanted]) -> Result<Vec<OneFound>, StoreError> {
+    async fn read(&self, slot: usize, wanted: &[Wanted]) -> Result<Vec<OneFound>, StoreError> {
         let wants_ties = wanted.iter().any(|one| one.wants_ties);
         let uuids: Vec<_> = wanted.iter().map(|one| uuid::Uuid::from_bytes(one.uuid.0)).collect();
         let rows = match (&uuids[..], wants_ties) {
             ([], _) => return Ok(vec![]),
-            ([one], false) => self.reads.probe_on(self.slot, ONE, &[one]).await?,
-            ([one], true) => self.reads.probe_on(self.slot, ONE_WITH_TIES, &[one]).await?,
-            (all, false) => self.reads.probe_on(self.slot, MANY, &[&all]).await?,
-            (all, true) => self.reads.probe_on(self.slot, MANY_WITH_TIES, &[&all]).await?,
+            ([one], false) => self.reads.probe_on(slot, ONE, &[one]).await?,
+            ([one], true) => self.reads.probe_on(slot, ONE_WITH_TIES, &[one]).await?,
+            (all, false) => self.reads.probe_on(slot, MANY, &[&all]).await?,
+            (all, true) => self.reads.probe_on(slot, MANY_WITH_TIES, &[&all]).await?,
         };
         let found = |row: &SqlRow| {
             let ties = if wants_ties { row.try_get(8)? } else { None };

@@ -213,7 +213,10 @@ impl AskStatement {
             let numbers: Vec<i64> = (0_i64..).take(rows.len()).collect();
             let columns = columns.iter().map(|column| column as &(dyn ToSql + Sync));
             let arguments: Vec<_> = columns.chain([&numbers as _]).collect();
-            return Ok(Asked::Many(connection.all(many, &arguments).await?));
+            let found = connection.all(many, &arguments).await;
+            return found
+                .map(Asked::Many)
+                .map_err(|fault| connection.unless_unsupported(&self.text, fault));
         }
         let each = rows.into_iter().map(|values| async {
             let values: Vec<_> = values.iter().map(|v| v as &(dyn ToSql + Sync)).collect();

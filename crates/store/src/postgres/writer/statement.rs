@@ -76,7 +76,8 @@ impl Statement {
         if let Some(many) = prepared.for_many(self.text) {
             let columns = many::columns(&rows);
             let columns: Vec<_> = columns.iter().map(|c| c as &(dyn ToSql + Sync)).collect();
-            return connection.execute(many, &columns).await;
+            let done = connection.execute(many, &columns).await;
+            return done.map_err(|fault| connection.unless_unsupported(self.text, fault));
         }
         let each = rows.into_iter().map(|values| async {
             let values: Vec<_> = values.iter().map(|v| v as &(dyn ToSql + Sync)).collect();
