@@ -10,6 +10,7 @@ mod arrive;
 mod connection;
 mod depart;
 mod error;
+mod gathered;
 mod lane_writers;
 mod many;
 mod migrate;
@@ -49,7 +50,8 @@ use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::lane::Lane;
 use crate::list::{ListQuery, Page};
 use crate::postgres::connection::{Connector, Role, Shared};
-use crate::postgres::error::Fault;
+use crate::postgres::error::{Fault, told};
+use crate::postgres::gathered::Gathering;
 use crate::postgres::lane_writers::LaneWriters;
 use crate::postgres::own_runtime::OwnRuntime;
 use crate::postgres::reads::{Lists, Reads};
@@ -75,6 +77,7 @@ struct Inner {
     queue: Queue,
     lanes: LaneWriters,
     reads: Arc<Reads>,
+    documents: Arc<Gathering>,
     memory: Arc<reach::Memory>,
     commits: Arc<Commits>,
     runtime: OwnRuntime,
@@ -113,7 +116,9 @@ pub(crate) fn open(
     let queue =
         Queue::start(options.queue, waiting, move |arrivals| writer.work(&arrivals, &answered))?;
     let reads = Arc::new(Reads::new(connector, runtime.handle(), options));
-    Ok(Postgres(Arc::new(Inner { queue, lanes, reads, memory, commits, runtime, is_closed })))
+    let documents = Gathering::new(Arc::clone(&reads));
+    let inner = Inner { queue, lanes, reads, documents, memory, commits, runtime, is_closed };
+    Ok(Postgres(Arc::new(inner)))
 }
 
 /// Looks for damage by comparing the tables, as far as time permits.
@@ -167,11 +172,6 @@ impl Inner {
     }
 }
 
-/// Returns the error for a row that cannot be read.
-fn told(fault: Fault) -> StoreError {
-    fault.told(|| StoreError::Failed("it took too long".into()))
-}
-
 const BY_KEY: &str = "SELECT id, uuid, kind, key, cv, modified, refs, body FROM doc WHERE key = ?1";
 const TARGET: &str = "SELECT id, uuid, kind FROM doc WHERE key = ?1 \
      UNION ALL SELECT d.id, d.uuid, d.kind FROM alias a JOIN doc d ON d.id = a.id WHERE a.key = ?1";
@@ -217,7 +217,7 @@ impl Postgres {
     /// Returns how full the queues and the pools of connections are.
     pub(crate) fn queues(&self) -> Vec<QueueLoad> {
         let mut all = vec![self.0.lanes.added_to(self.0.queue.load())];
-        all.extend(self.0.reads.loads());
+        all.extend(self.0.reads.loads(self.0.documents.unanswered()));
         all
     }
 
@@ -242,7 +242,7 @@ impl Postgres {
 
     /// Finds a document by its public id.
     pub(crate) async fn document(&self, uuid: Uuid) -> Result<Option<Row>, StoreError> {
-        Ok(self.0.reads.document(uuid, false).await?.map(|(row, _)| row))
+        Ok(self.0.documents.find(uuid, false).await?.map(|(row, _)| row))
     }
 
     /// Finds a document by its identity.
@@ -277,7 +277,7 @@ impl Postgres {
         uuid: Uuid,
     ) -> Result<Option<(Row, TieState)>, StoreError> {
         let before = self.0.memory.newest();
-        let found = self.0.reads.document(uuid, true).await?;
+        let found = self.0.documents.find(uuid, true).await?;
         if let Some((_, Some(any))) = found {
             self.0.memory.saw(before, any);
         }

@@ -179,6 +179,11 @@ fn without_answer(error: &Error) -> Fault {
     }
 }
 
+/// Returns the error for a row that cannot be read.
+pub(super) fn told(fault: Fault) -> StoreError {
+    fault.told(|| StoreError::Failed("it took too long".into()))
+}
+
 /// Returns the fault for a table that lacks its row.
 pub(super) fn damaged(table: &str) -> Fault {
     Fault::Own(StoreError::Failed(format!("the table {table} has lost its row")))

@@ -1,7 +1,6 @@
 //! Reads beside the writer: probes share a few connections, running lists have one each.
 #![expect(clippy::disallowed_methods, reason = "a read has a deadline")]
 
-mod gathered;
 mod lane;
 mod outage;
 mod slot;
@@ -20,10 +19,8 @@ use tokio_postgres::types::ToSql;
 use crate::dialect::Dialect;
 use crate::errand::asker;
 use crate::error::StoreError;
-use crate::id::Uuid;
 use crate::postgres::connection::{Connector, Shared, in_order};
 use crate::postgres::error::Fault;
-use crate::postgres::reads::gathered::{Found, Gathering};
 use crate::postgres::reads::lane::Lane;
 use crate::postgres::reads::outage::Outage;
 use crate::postgres::reads::slot::{Probe, Slot};
@@ -35,7 +32,7 @@ use crate::store::Options;
 use crate::waiting::{QueueLoad, QueueName};
 
 /// Connections that probes share.
-const PROBES: usize = 2;
+pub(super) const PROBES: usize = 2;
 
 /// A statement with its arguments.
 pub(super) type BoundStatement<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
@@ -47,7 +44,6 @@ pub(super) struct Reads {
     deadline: Duration,
     probes: Vec<Arc<Slot>>,
     next_probe: AtomicUsize,
-    gathering: Gathering,
     short: Arc<Lane>,
     long: Arc<Lane>,
     outage: Arc<Outage>,
@@ -67,7 +63,6 @@ impl Reads {
                 .map(|at| Arc::new(Slot::new(((options.probes + at) / PROBES).max(1))))
                 .collect(),
             next_probe: AtomicUsize::new(0),
-            gathering: Gathering::default(),
             short: Lane::new(short, options.list_connections, options.list_queue),
             long: Lane::new(long, options.scan_connections, options.scan_queue),
             outage: Arc::default(),
@@ -87,12 +82,25 @@ impl Reads {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Returns how full the queues and the pools of connections are.
-    pub(super) fn loads(&self) -> Vec<QueueLoad> {
+    /// Runs something on the store's own runtime.
+    pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(future);
+    }
+
+    /// Returns the error of a read that has ended without an answer.
+    pub(super) fn lost(&self) -> StoreError {
+        if self.is_closed() {
+            return StoreError::Closed;
+        }
+        StoreError::Failed("a read has ended without an answer".into())
+    }
+
+    /// Returns how full the queues and the pools of connections are; `gathered` reads wait beside the statements.
+    pub(super) fn loads(&self, gathered: usize) -> Vec<QueueLoad> {
         let mut all: Vec<_> = [&self.short, &self.long].iter().flat_map(|l| l.loads()).collect();
         let probes = self.probes.iter().map(|slot| slot.load());
         let (size, used) = probes.fold((0, 0), |sum, (size, used)| (sum.0 + size, sum.1 + used));
-        let used = (used + self.gathering.unanswered()).min(size);
+        let used = (used + gathered).min(size);
         let (size, used) = (size as u64, used as u64);
         all.push(QueueLoad { queue: QueueName::Probes, size, used, refused: 0 });
         all
@@ -101,16 +109,6 @@ impl Reads {
     /// Returns why the last attempt to reach the database failed, if it did.
     pub(super) fn trouble(&self) -> Option<StoreError> {
         self.outage.why().map(StoreError::Away)
-    }
-
-    /// Finds a document by its public id, and the version of the ties at that moment if it is asked for.
-    pub(super) async fn document(
-        self: &Arc<Self>,
-        uuid: Uuid,
-        wants_ties: bool,
-    ) -> Result<Option<Found>, StoreError> {
-        let finding = self.gathering.find(self, uuid, wants_ties);
-        self.within(async { finding.await.map_err(Fault::Own) }).await
     }
 
     /// Reads index entries; if the connection is lost, tries once more on another.
@@ -123,7 +121,7 @@ impl Reads {
     }
 
     /// Reads index entries over the connection of a slot.
-    async fn probe_on(
+    pub(super) async fn probe_on(
         &self,
         slot: usize,
         text: &str,
@@ -245,7 +243,7 @@ impl Reads {
         found
     }
 
-    async fn within<T>(
+    pub(super) async fn within<T>(
         &self,
         reading: impl Future<Output = Result<T, Fault>>,
     ) -> Result<T, StoreError> {

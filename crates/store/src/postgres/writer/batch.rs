@@ -9,15 +9,12 @@ use crate::postgres::reach::{ANY, BUMP, UNKNOWN};
 use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, Written};
 use crate::postgres::writer::hold::Held;
-use crate::postgres::writer::statement::{Origin, Statement, arrays, foreign};
+use crate::postgres::writer::statement::{BYTES_MAX, Origin, Statement, arrays, foreign};
 use crate::postgres::writer::together::together;
 use crate::postgres::writer::touch::{self, Changed};
 use crate::row::{Count, References, Row};
 use crate::sql::Value;
 use crate::tie::Tie;
-
-/// Most bytes of texts in one statement, except for a single text that is larger.
-pub(super) const BYTES_MAX: usize = 4 << 20;
 
 /// Collects writes in order and returns statements with the same effects in the same order.
 pub(super) struct Batch {

@@ -11,6 +11,8 @@ use crate::postgres::value::{Column, Written};
 use crate::postgres::writer::prepared::AllPrepared;
 use crate::sql::Sql;
 
+/// Most bytes of values that are put together in one statement; a single one may be larger.
+pub(super) const BYTES_MAX: usize = 4 << 20;
 /// Most bytes of a statement's values. A server ends a connection on which a message of 1 GiB comes.
 const MESSAGE_MAX: usize = 900 << 20;
 

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use crate::lane::PartRows;
 use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::Written;
-use crate::postgres::writer::batch::BYTES_MAX;
-use crate::postgres::writer::statement::Statement;
+use crate::postgres::writer::statement::{BYTES_MAX, Statement};
 
 /// Puts statements together that have one text and write rows of different keys. Statements on the rows of
 /// one key keep their order, and those on any rows keep theirs to all others.

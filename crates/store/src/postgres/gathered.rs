@@ -9,9 +9,8 @@ use tokio_postgres::Row as SqlRow;
 
 use crate::error::StoreError;
 use crate::id::Uuid;
-use crate::postgres::error::Fault;
+use crate::postgres::error::{Fault, told};
 use crate::postgres::reads::{PROBES, Reads};
-use crate::postgres::told;
 use crate::postgres::value::{bytes, document};
 use crate::row::Row;
 
@@ -23,11 +22,13 @@ const TOGETHER_MAX: usize = 64;
 const TIDY_FROM: usize = 64;
 
 /// A document, and the version of the ties at that moment if it was asked for.
-pub(in crate::postgres) type Found = (Row, Option<i64>);
+pub(super) type Found = (Row, Option<i64>);
 
 /// The reads that wait for their turn.
-#[derive(Default)]
-pub(super) struct Gathering(Mutex<State>);
+pub(super) struct Gathering {
+    reads: Arc<Reads>,
+    state: Mutex<State>,
+}
 
 #[derive(Default)]
 struct State {
@@ -50,6 +51,10 @@ struct Wanted {
 }
 
 impl Gathering {
+    pub(super) fn new(reads: Arc<Reads>) -> Arc<Self> {
+        Arc::new(Self { reads, state: Mutex::default() })
+    }
+
     /// Returns the number of reads that wait for their turn or are under way, beyond the number of statements.
     pub(super) fn unanswered(&self) -> usize {
         let state = self.state();
@@ -57,26 +62,25 @@ impl Gathering {
         (state.waiting.len() + state.flown).saturating_sub(statements)
     }
 
-    /// Finds a document, and the version of the ties if it is asked for.
+    /// Finds a document by its public id, and the version of the ties at that moment if it is asked for.
     pub(super) async fn find(
-        &self,
-        reads: &Arc<Reads>,
+        self: &Arc<Self>,
         uuid: Uuid,
         wants_ties: bool,
     ) -> Result<Option<Found>, StoreError> {
         let (answer, answered) = oneshot::channel();
-        if let Some(flight) = self.add(reads, Wanted { uuid, wants_ties, answer }) {
-            // It goes on for the others, even if nobody waits for this one any more.
-            reads.runtime.spawn(flight.run());
-        }
-        let lost = || StoreError::Failed("a read has ended without an answer".into());
-        answered
-            .await
-            .unwrap_or_else(|_| Err(if reads.is_closed() { StoreError::Closed } else { lost() }))
+        let finding = async {
+            if let Some(flight) = self.add(Wanted { uuid, wants_ties, answer }) {
+                // It goes on for the others, even if nobody waits for this one any more.
+                self.reads.spawn(flight.run());
+            }
+            answered.await.unwrap_or_else(|_| Err(self.reads.lost()))
+        };
+        self.reads.within(async { finding.await.map_err(Fault::Own) }).await
     }
 
     /// Adds a read. Returns the flight that has to begin for it, unless another one takes it along.
-    fn add(&self, reads: &Arc<Reads>, wanted: Wanted) -> Option<Flight> {
+    fn add(self: &Arc<Self>, wanted: Wanted) -> Option<Flight> {
         let mut state = self.state();
         state.waiting.push(wanted);
         if state.waiting.len() >= state.tidied_at.max(TIDY_FROM) {
@@ -92,17 +96,17 @@ impl Gathering {
         }
         state.flights[slot] += 1;
         state.next_slot = (slot + 1) % PROBES;
-        Some(Flight { reads: Arc::clone(reads), slot, flown: 0, is_over: false })
+        Some(Flight { gathering: Arc::clone(self), slot, flown: 0, is_over: false })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Statements on one connection, one after the other, as long as there are reads that wait.
 struct Flight {
-    reads: Arc<Reads>,
+    gathering: Arc<Gathering>,
     /// The connection's slot.
     slot: usize,
     /// The number of its reads that are under way.
@@ -131,7 +135,7 @@ impl Flight {
 
     /// Takes as many waiting reads as go together, the oldest first. Without any, the flight has ended.
     fn next(&mut self) -> Option<Vec<Wanted>> {
-        let mut state = self.reads.gathering.state();
+        let mut state = self.gathering.state();
         state.flown -= std::mem::take(&mut self.flown);
         let together = state.waiting.len().min(TOGETHER_MAX);
         let mut wanted: Vec<_> = state.waiting.drain(..together).collect();
@@ -152,10 +156,10 @@ impl Flight {
         let uuids: Vec<_> = wanted.iter().map(|one| uuid::Uuid::from_bytes(one.uuid.0)).collect();
         let rows = match (&uuids[..], wants_ties) {
             ([], _) => return Ok(vec![]),
-            ([one], false) => self.reads.probe_on(slot, ONE, &[one]).await?,
-            ([one], true) => self.reads.probe_on(slot, ONE_WITH_TIES, &[one]).await?,
-            (all, false) => self.reads.probe_on(slot, MANY, &[&all]).await?,
-            (all, true) => self.reads.probe_on(slot, MANY_WITH_TIES, &[&all]).await?,
+            ([one], false) => self.gathering.reads.probe_on(slot, ONE, &[one]).await?,
+            ([one], true) => self.gathering.reads.probe_on(slot, ONE_WITH_TIES, &[one]).await?,
+            (all, false) => self.gathering.reads.probe_on(slot, MANY, &[&all]).await?,
+            (all, true) => self.gathering.reads.probe_on(slot, MANY_WITH_TIES, &[&all]).await?,
         };
         let found = |row: &SqlRow| {
             let ties = if wants_ties { row.try_get(8)? } else { None };
@@ -171,7 +175,7 @@ impl Drop for Flight {
         if self.is_over {
             return;
         }
-        let mut state = self.reads.gathering.state();
+        let mut state = self.gathering.state();
         state.flown -= self.flown;
         state.flights[self.slot] -= 1;
         if state.flights == [0; PROBES] {
