@@ -2,16 +2,15 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use homeroom_store::{Answer, Ask, Decision, NaturalKey, Options, Plan, Sql, Store, Uuid};
+use homeroom_store::{NaturalKey, Options, Store, Uuid};
 use homeroom_testkit::trial;
 use tokio::time::timeout;
 
-use crate::support::{by_port, kinds, schema_of, server};
+use crate::support::{by_port, kinds, lock_documents, schema_of, server};
 
 /// Forwards data to a server and back, and counts the bytes that go to the server.
 fn counting(server: String) -> (u16, Arc<AtomicUsize>) {
@@ -62,23 +61,7 @@ fn cancelled_look_ups_do_not_pile_up_at_the_server() {
         for _ in 0..2 {
             assert!(runtime.block_on(read()).unwrap().is_none());
         }
-        let (begun, has_begun) = channel();
-        let (end, may_end) = channel::<()>();
-        let may_end = Arc::new(Mutex::new(may_end));
-        let locking = {
-            let place = place.clone();
-            // The lock must hold however slow the machine is.
-            let wait = Sql::new("SET LOCAL idle_in_transaction_session_timeout = 0", vec![]);
-            let lock = Sql::new("LOCK TABLE doc IN ACCESS EXCLUSIVE MODE", vec![]);
-            let decide = move |_: Vec<Answer>| -> Decision<(), ()> {
-                begun.send(()).unwrap();
-                _ = may_end.lock().unwrap().recv();
-                Decision::Refuse(())
-            };
-            let plan = Plan { ask: vec![Ask::Sql(wait), Ask::Sql(lock)], decide };
-            std::thread::spawn(move || _ = place.run_blocking(plan))
-        };
-        has_begun.recv().unwrap();
+        let locked = lock_documents(&place);
         let before = sent.load(Ordering::SeqCst);
 
         runtime.block_on(async {
@@ -92,8 +75,7 @@ fn cancelled_look_ups_do_not_pile_up_at_the_server() {
             std::thread::sleep(Duration::from_millis(200));
         }
 
-        drop(end);
-        locking.join().unwrap();
+        locked.end();
         assert!(seen - before < GIVEN_UP * READ_BYTES / 4, "{} bytes", seen - before);
         // The places of the abandoned reads come back.
         for _ in 0..2_000 {

@@ -1,5 +1,9 @@
 //! Plans like those of the data API, and the contents of a store.
 
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
 use homeroom_store::{
     Answer, Ask, Decide, Decision, DocumentId, KindId, Lane, NaturalKey, NewDocument, Options,
     Plan, References, Refused, Sql, Store, StoreUrl, Tombstone, Uuid, Value, Write,
@@ -257,4 +261,38 @@ pub fn in_time<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T
     let (done, is_done) = std::sync::mpsc::channel();
     std::thread::spawn(move || _ = done.send(run()));
     is_done.recv_timeout(std::time::Duration::from_mins(2)).expect("it ends")
+}
+
+/// A lock on all documents, which lets nobody read them.
+pub struct Locked {
+    end: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+/// Locks all documents of a store, until it is told to end.
+pub fn lock_documents(place: &Store) -> Locked {
+    let (begun, has_begun) = channel();
+    let (end, may_end) = channel::<()>();
+    let may_end = Arc::new(Mutex::new(may_end));
+    // The lock must hold however slow the machine is.
+    let wait = Sql::new("SET LOCAL idle_in_transaction_session_timeout = 0", vec![]);
+    let lock = Sql::new("LOCK TABLE doc IN ACCESS EXCLUSIVE MODE", vec![]);
+    let decide = move |_: Vec<Answer>| -> Decision<(), ()> {
+        begun.send(()).unwrap();
+        _ = may_end.lock().unwrap().recv();
+        Decision::Refuse(())
+    };
+    let plan = Plan { ask: vec![Ask::Sql(wait), Ask::Sql(lock)], decide };
+    let place = place.clone();
+    let thread = std::thread::spawn(move || _ = place.run_blocking(plan));
+    has_begun.recv().unwrap();
+    Locked { end, thread }
+}
+
+impl Locked {
+    /// Ends the lock.
+    pub fn end(self) {
+        drop(self.end);
+        self.thread.join().unwrap();
+    }
 }

@@ -1,16 +1,15 @@
 //! Reads of documents that go together.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use homeroom_store::{Answer, Ask, Decision, Options, Plan, QueueName, Sql, Store, TieState, Uuid};
+use homeroom_store::{Options, QueueName, Store, TieState, Uuid};
 use homeroom_testkit::trial;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::support::{Does, kinds, plan, same_schema};
+use crate::support::{Does, kinds, lock_documents, plan, same_schema};
 
 /// Creates `name` with a text. Returns its public id.
 fn put(store: &Store, name: u8, text: u8) -> Uuid {
@@ -141,22 +140,7 @@ fn abandoned_reads_leave_nothing_behind() {
             let queues = store.queues();
             queues.iter().find(|load| load.queue == QueueName::Probes).unwrap().used
         };
-        let (begun, has_begun) = channel();
-        let (end, may_end) = channel::<()>();
-        let may_end = Arc::new(Mutex::new(may_end));
-        let locking = {
-            let place = place.clone();
-            let wait = Sql::new("SET LOCAL idle_in_transaction_session_timeout = 0", vec![]);
-            let lock = Sql::new("LOCK TABLE doc IN ACCESS EXCLUSIVE MODE", vec![]);
-            let decide = move |_: Vec<Answer>| -> Decision<(), ()> {
-                begun.send(()).unwrap();
-                _ = may_end.lock().unwrap().recv();
-                Decision::Refuse(())
-            };
-            let plan = Plan { ask: vec![Ask::Sql(wait), Ask::Sql(lock)], decide };
-            std::thread::spawn(move || _ = place.run_blocking(plan))
-        };
-        has_begun.recv().unwrap();
+        let locked = lock_documents(&place);
 
         runtime.block_on(async {
             for _ in 0..GIVEN_UP {
@@ -165,8 +149,7 @@ fn abandoned_reads_leave_nothing_behind() {
             }
         });
         assert!(used() > 0 && used() < GIVEN_UP as u64, "{}", used());
-        drop(end);
-        locking.join().unwrap();
+        locked.end();
 
         assert!((0..200).all(|_| read()));
         let begun = Instant::now();
