@@ -277,6 +277,15 @@ impl Ready {
             Self::Anywhere(typed) => &typed.arguments,
         }
     }
+
+    /// Fails if that is not the number of its arguments.
+    pub(super) fn expect(&self, given: usize) -> Result<(), Fault> {
+        let wanted = self.types().len();
+        if given == wanted {
+            return Ok(());
+        }
+        Err(Fault::Form(format!("{given} values are given for {wanted} arguments")))
+    }
 }
 
 impl Connection {
@@ -452,10 +461,10 @@ impl Connection {
         statement: &Ready,
         arguments: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<SqlRow>, Fault> {
+        statement.expect(arguments.len())?;
         match statement {
             Ready::Here(statement) => Ok(self.client.query(statement, arguments).await?),
             Ready::Anywhere(typed) => {
-                typed.expect(arguments.len())?;
                 let arguments = arguments.iter().copied().zip(typed.arguments.iter().cloned());
                 let arguments: Vec<_> = arguments.collect();
                 Ok(self.client.query_typed(&typed.text, &arguments).await?)
@@ -496,10 +505,11 @@ impl Connection {
         text: &str,
         arguments: impl ExactSizeIterator<Item = &'a (dyn ToSql + Sync)>,
     ) -> Result<RowStream, Fault> {
-        match self.prepared(text).await? {
+        let statement = self.prepared(text).await?;
+        statement.expect(arguments.len())?;
+        match statement {
             Ready::Here(statement) => Ok(self.client.query_raw(&statement, arguments).await?),
             Ready::Anywhere(typed) => {
-                typed.expect(arguments.len())?;
                 let arguments = arguments.zip(typed.arguments.iter().cloned());
                 Ok(self.client.query_typed_raw(&typed.text, arguments).await?)
             }

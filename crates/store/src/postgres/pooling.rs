@@ -29,17 +29,6 @@ pub(super) struct Typed {
     pub(super) arguments: Vec<Type>,
 }
 
-impl Typed {
-    /// Fails if that is not the number of its arguments.
-    pub(super) fn expect(&self, given: usize) -> Result<(), Fault> {
-        let wanted = self.arguments.len();
-        if given == wanted {
-            return Ok(());
-        }
-        Err(Fault::Form(format!("{given} values are given for {wanted} arguments")))
-    }
-}
-
 /// Returns the question for the types of a statement's arguments, as one message: one session
 /// prepares the statement, tells them and forgets it. The name is one that nobody else has, whatever
 /// other clients have left in the session.

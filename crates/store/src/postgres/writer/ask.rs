@@ -10,14 +10,13 @@ use tokio_postgres::types::ToSql;
 use crate::dialect::Dialect;
 use crate::id::{DocumentId, KindId, NaturalKey, Uuid};
 use crate::plan::{ACCESS_VERSION, Answer, Ask, Target};
-use crate::postgres::connection::{Connection, in_order};
+use crate::postgres::connection::Connection;
 use crate::postgres::error::Fault;
-use crate::postgres::many;
 use crate::postgres::reach::Reaching;
 use crate::postgres::reach::{self, Memory, Versions};
 use crate::postgres::strict::ROWS_MAX;
 use crate::postgres::value::{Column, bytes, document, kind, values, values_from};
-use crate::postgres::writer::prepared::AllPrepared;
+use crate::postgres::writer::prepared::{AllPrepared, Asked};
 use crate::postgres::writer::statement::BYTES_MAX;
 use crate::row::Row;
 use crate::select::through;
@@ -47,15 +46,6 @@ pub(super) struct AskStatement {
     values: Vec<Value>,
     /// The values of further questions of the same text.
     more: Vec<Vec<Value>>,
-}
-
-/// The rows that answer a statement.
-pub(super) enum Asked {
-    One(Vec<SqlRow>),
-    /// The rows of many questions, each row after the number of its question.
-    Many(Vec<SqlRow>),
-    /// The rows of each of many questions.
-    Each(Vec<Vec<SqlRow>>),
 }
 
 #[derive(Clone)]
@@ -202,27 +192,14 @@ impl AskStatement {
         connection: &Connection,
         prepared: &AllPrepared<'_>,
     ) -> Result<Asked, Fault> {
-        let one = &prepared[&*self.text];
         if !self.is_for_many() {
-            return Ok(Asked::One(connection.all(one, &self.arguments()).await?));
+            let one = &prepared[&*self.text];
+            return Ok(Asked::Rows(connection.all(one, &self.arguments()).await?));
         }
         let rows: Vec<&[Value]> =
             [&self.values].into_iter().chain(&self.more).map(|values| &values[..]).collect();
-        if let Some(many) = prepared.for_many(&self.text) {
-            let columns = many::columns(&rows);
-            let numbers: Vec<i64> = (0_i64..).take(rows.len()).collect();
-            let columns = columns.iter().map(|column| column as &(dyn ToSql + Sync));
-            let arguments: Vec<_> = columns.chain([&numbers as _]).collect();
-            let found = connection.all(many, &arguments).await;
-            return found
-                .map(Asked::Many)
-                .map_err(|fault| connection.unless_unsupported(&self.text, fault));
-        }
-        let each = rows.into_iter().map(|values| async {
-            let values: Vec<_> = values.iter().map(|v| v as &(dyn ToSql + Sync)).collect();
-            connection.all(one, &values).await
-        });
-        Ok(Asked::Each(in_order(each).await.into_iter().collect::<Result<_, _>>()?))
+        let numbers: Vec<i64> = (0_i64..).take(rows.len()).collect();
+        prepared.run(connection, &self.text, &rows, Some(&numbers)).await
     }
 
     fn arguments(&self) -> Vec<&(dyn ToSql + Sync)> {
@@ -235,7 +212,7 @@ impl AskStatement {
         if let Of::Sql(places) = &self.of {
             return read_plain(asked, places, &mut found.sql);
         }
-        let Asked::One(rows) = asked else { return Ok(()) };
+        let Asked::Rows(rows) = asked else { return Ok(()) };
         if let Of::Reach(of) = &self.of {
             return found.reaching.read(of, rows);
         }
@@ -383,12 +360,12 @@ fn read_plain(
         }
     };
     match asked {
-        Asked::One(rows) => {
+        Asked::Rows(rows) => {
             for row in rows {
                 add(0, values(row)?);
             }
         }
-        Asked::Many(rows) => {
+        Asked::Numbered(rows) => {
             for row in rows {
                 let number = usize::try_from(row.try_get::<_, i64>(0)?).unwrap_or(usize::MAX);
                 add(number, values_from(row, 1)?);

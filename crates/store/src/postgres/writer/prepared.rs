@@ -3,8 +3,12 @@
 use std::collections::HashMap;
 use std::ops::Index;
 
-use crate::postgres::connection::{Connection, Ready, Rewrite};
+use tokio_postgres::Row as SqlRow;
+use tokio_postgres::types::ToSql;
+
+use crate::postgres::connection::{Connection, Ready, Rewrite, in_order};
 use crate::postgres::error::Fault;
+use crate::postgres::many;
 
 /// Prepared statements by their texts.
 #[derive(Default)]
@@ -43,10 +47,40 @@ impl<'t> AllPrepared<'t> {
         Ok(())
     }
 
-    /// Returns the statement that does for many rows of arguments what another does for one.
-    pub(super) fn for_many(&self, text: &str) -> Option<&Ready> {
-        self.for_many.get(text)
+    /// Runs a statement for many rows of values: all together, with the numbers of the rows if the form takes
+    /// them, or else one after the other.
+    pub(super) async fn run<V: ToSql + Sync>(
+        &self,
+        connection: &Connection,
+        text: &str,
+        rows: &[&[V]],
+        numbers: Option<&Vec<i64>>,
+    ) -> Result<Asked, Fault> {
+        if let Some(many) = self.for_many.get(text) {
+            let columns = many::columns(rows);
+            let columns = columns.iter().map(|column| column as &(dyn ToSql + Sync));
+            let arguments: Vec<_> = columns.chain(numbers.map(|numbers| numbers as _)).collect();
+            let found = connection.all(many, &arguments).await;
+            return found
+                .map(Asked::Numbered)
+                .map_err(|fault| connection.unless_unsupported(text, fault));
+        }
+        let each = rows.iter().map(|values| async {
+            let values: Vec<_> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+            connection.all(&self[text], &values).await
+        });
+        Ok(Asked::Each(in_order(each).await.into_iter().collect::<Result<_, _>>()?))
     }
+}
+
+/// The rows that answer a statement.
+pub(super) enum Asked {
+    /// Those of one question.
+    Rows(Vec<SqlRow>),
+    /// Those of many questions, each row after the number of its question.
+    Numbered(Vec<SqlRow>),
+    /// Those of each of many questions.
+    Each(Vec<Vec<SqlRow>>),
 }
 
 impl Index<&str> for AllPrepared<'_> {

@@ -4,9 +4,8 @@ use bytes::BytesMut;
 use tokio_postgres::types::ToSql;
 
 use crate::lane::PartRows;
-use crate::postgres::connection::{Connection, Ready, in_order};
+use crate::postgres::connection::{Connection, Ready};
 use crate::postgres::error::Fault;
-use crate::postgres::many;
 use crate::postgres::value::{Column, Written};
 use crate::postgres::writer::prepared::AllPrepared;
 use crate::sql::Sql;
@@ -70,22 +69,10 @@ impl Statement {
         connection: &Connection,
         prepared: &AllPrepared<'_>,
     ) -> Result<(), Fault> {
-        let one = &prepared[self.text];
         if self.more.is_empty() {
-            return connection.execute(one, &self.arguments()).await;
+            return connection.execute(&prepared[self.text], &self.arguments()).await;
         }
-        let rows = self.all_values();
-        if let Some(many) = prepared.for_many(self.text) {
-            let columns = many::columns(&rows);
-            let columns: Vec<_> = columns.iter().map(|c| c as &(dyn ToSql + Sync)).collect();
-            let done = connection.execute(many, &columns).await;
-            return done.map_err(|fault| connection.unless_unsupported(self.text, fault));
-        }
-        let each = rows.into_iter().map(|values| async {
-            let values: Vec<_> = values.iter().map(|v| v as &(dyn ToSql + Sync)).collect();
-            connection.execute(one, &values).await
-        });
-        in_order(each).await.into_iter().collect()
+        prepared.run(connection, self.text, &self.all_values(), None).await.map(drop)
     }
 
     /// Fails if a value of a plan cannot be sent as what the statement takes there. The server would not
@@ -96,12 +83,8 @@ impl Statement {
         }
         let (mut converted, mut bytes) = (BytesMut::new(), 0);
         for values in self.all_values() {
-            let types = one.types();
-            if types.len() != values.len() {
-                let (wanted, got) = (types.len(), values.len());
-                return Err(Fault::Form(format!("{got} values are given for {wanted} arguments")));
-            }
-            for (value, ty) in values.iter().zip(types) {
+            one.expect(values.len())?;
+            for (value, ty) in values.iter().zip(one.types()) {
                 value
                     .to_sql_checked(ty, &mut converted)
                     .map_err(|error| Fault::Form(error.to_string()))?;
